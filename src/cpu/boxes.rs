@@ -16,7 +16,7 @@
 
 use super::bodies::low_bits;
 use super::simd::vectorised;
-use crate::memory::filled;
+use crate::memory::{filled, with_room};
 use crate::parallel::{self, PerThread, chunks, chunks_mut};
 
 /// Items of one task.
@@ -172,6 +172,15 @@ fn add<const C: usize>(to: &mut [i64; C], from: &[i64; C]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = to.wrapping_add(*from));
 }
 
+/// Returns so many zeros on large pages. This thread alone touches them: it holds its own value, so
+/// no work may be divided.
+#[cold]
+fn zeros<const C: usize>(n: usize) -> Vec<[i64; C]> {
+    let mut zeros = with_room(n);
+    zeros.resize(n, [0; C]);
+    zeros
+}
+
 impl<const C: usize> Adder<C> {
     /// Adds to the bins that two parts cover the products of their values, channel by channel.
     ///
@@ -180,7 +189,7 @@ impl<const C: usize> Adder<C> {
     #[inline(always)]
     pub(crate) fn add_box(&mut self, x: &AxisPart<[f64; C]>, y: &AxisPart<[f64; C]>) {
         if self.of_boxes.is_empty() {
-            self.of_boxes = filled(self.columns * self.stride, [0; C]);
+            self.of_boxes = zeros(self.columns * self.stride);
         }
         let mut products = [[[0_i64; C]; 3]; 3];
         for (products, x) in products.iter_mut().zip(&x.values) {
@@ -218,7 +227,7 @@ impl<const C: usize> Adder<C> {
     #[inline(always)]
     pub(crate) fn add_bin(&mut self, (i, j): (usize, usize), values: [f64; C]) {
         if self.of_bins.is_empty() {
-            self.of_bins = filled(self.columns * self.stride, [0; C]);
+            self.of_bins = zeros(self.columns * self.stride);
         }
         let to = &mut self.of_bins[i * self.stride..][..self.stride][j];
         add(to, &values.map(|value| low_bits(value * self.scale) as i64));
@@ -283,6 +292,23 @@ mod tests {
             let times = (0..80).filter(|n| n / 2 * 3 + n % 3 == i).count() as f64;
             assert_eq!([a, b], [0.5 * times, 0.25 * times], "{i}");
         }
+    }
+
+    /// A thread that divides work while it holds its own value can wait for itself for ever.
+    #[test]
+    fn threads_make_large_maps_alone() {
+        let (nx, ny, count) = (900, 1100, 2000);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let Sums { boxes: [boxes], bins: [bins] } = pool.install(|| {
+            let mut sums = BoxSums::<1>::new(nx, ny, scale(count as f64, 1.0));
+            sums.add(count, |i, adder| {
+                adder.add_box(&part(i % nx, &[0.5]), &part(i % ny, &[1.0]));
+                adder.add_bin((i % nx, i % 7), [0.25]);
+            });
+            sums.finish()
+        });
+        assert_eq!(boxes.iter().sum::<f64>(), 0.5 * count as f64);
+        assert_eq!(bins.iter().sum::<f64>(), 0.25 * count as f64);
     }
 
     #[test]

@@ -81,7 +81,7 @@ use crate::rows::{RowsError, Sites};
 use crate::setters::setters;
 use host::Host;
 pub use medians::to_medians;
-use state::State;
+use state::{Spot, State};
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -330,34 +330,31 @@ pub fn refine(
             });
             let mut rounds =
                 Rounds { cells: state.cells.len(), refined: &mut refined, report, stops };
-            // One round without insertion, and then rounds with it: on a device, too, the first.
+            // Rounds with insertion are the CPU's, and the first one is without.
             let inserts = state.cells.len() <= options.insert_up_to;
-            let all = options.rounds;
-            let first = Plan {
-                rounds: 0..if inserts { all.min(1) } else { all },
+            let plan = Plan {
+                rounds: 0..if inserts { options.rounds.min(1) } else { options.rounds },
                 least_gain: options.least_gain,
                 inserts: false,
                 mirrors: options.mirror,
             };
-            let mut host = match of_device {
+            match of_device {
                 Some(mut device) => {
-                    rounds.run(&mut *device, &first)?;
-                    state.go_to(&device.spots().map_err(RefineError::Device)?);
-                    Host::new(state, stops)
+                    rounds.run(&mut *device, &plan)?;
+                    let spots = device.spots().map_err(RefineError::Device)?;
+                    let spots = spots.into_iter();
+                    let spots =
+                        spots.map(|(row, site, mirrored)| Spot { row, site, mirrored }).collect();
+                    if inserts { state.go_to(spots) } else { state.end_at(spots) }
                 }
-                None => {
-                    let mut host = Host::new(state, stops);
-                    rounds.run(&mut host, &first)?;
-                    host
-                }
-            };
-            if inserts && !rounds.refined.interrupted {
-                let (rounds_left, least_gain) =
-                    (first.rounds.end..all, options.least_gain / MORE_ROUNDS);
-                rounds
-                    .run(&mut host, &Plan { rounds: rounds_left, least_gain, inserts, ..first })?;
+                None => state = rounds.run_on_host(state, &plan)?,
             }
-            let state = host.state;
+            if inserts && !rounds.refined.interrupted {
+                let (later, least_gain) =
+                    (plan.rounds.end..options.rounds, options.least_gain / MORE_ROUNDS);
+                let plan = Plan { rounds: later, least_gain, inserts, ..plan };
+                state = rounds.run_on_host(state, &plan)?;
+            }
             refined.moved += setup::write_back(&state, &mut still.placement);
         }
         refined.placement = still.placement;
@@ -547,6 +544,12 @@ struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
+    fn run_on_host(&mut self, state: State, plan: &Plan) -> Result<State, RefineError> {
+        let mut host = Host::new(state, self.stops);
+        self.run(&mut host, plan)?;
+        Ok(host.state)
+    }
+
     fn run(&mut self, on: &mut dyn Engine, plan: &Plan) -> Result<(), RefineError> {
         let is_in_plan = |step: &Step| match step {
             Step::Insert => plan.inserts,

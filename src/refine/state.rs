@@ -361,14 +361,17 @@ impl State {
         self.wires.apply_all(&moves);
     }
 
-    /// Moves all cells to spots that are legal together: row, site, and whether they are mirrored.
-    pub(super) fn go_to(&mut self, spots: &[(u32, i32, bool)]) {
-        let spots =
-            (0..).zip(spots.iter().map(|&(row, site, mirrored)| Spot { row, site, mirrored }));
-        let is_new = |(cell, spot): &(u32, Spot)| self.cells[*cell as usize].spot != *spot;
-        let changes = spots.filter(is_new).map(|(cell, spot)| Change { cell, spot });
-        let mut changes: Vec<Change> = changes.collect();
+    /// Moves every cell to its spot. The spots are legal together.
+    pub(super) fn go_to(&mut self, spots: Vec<Spot>) {
+        let all = (0..).zip(spots).map(|(cell, spot)| Change { cell, spot });
+        let is_new = |change: &Change| self.cells[change.cell as usize].spot != change.spot;
+        let mut changes: Vec<Change> = all.filter(is_new).collect();
         self.apply_all(&mut changes);
+    }
+
+    /// The same, where only the spots are read afterwards.
+    pub(super) fn end_at(&mut self, spots: Vec<Spot>) {
+        self.cells.iter_mut().zip(spots).for_each(|(cell, spot)| cell.spot = spot);
     }
 
     /// Whether the density allows the moves, which are to be made then.

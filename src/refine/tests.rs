@@ -159,6 +159,50 @@ fn wires_get_shorter_and_cells_stay_legal() {
 }
 
 #[test]
+fn insertion_makes_wires_shorter() {
+    let (mut with_it, mut without) = (0.0, 0.0);
+    for kind in kinds() {
+        let design = design(kind);
+        let hpwl = |insert_up_to: usize| {
+            let options = RefineOptions::default().insert_up_to(insert_up_to);
+            let refined = refine(&design, &options, &mut go_on).unwrap();
+            assert!(insert_up_to > 0 || refined.shortened[Step::Insert as usize] == 0.0);
+            refined.hpwl_after
+        };
+        let movable = design.movable().count();
+        assert_eq!(hpwl(movable), hpwl(usize::MAX), "seed {}", kind.seed);
+        with_it += hpwl(movable);
+        without += hpwl(0);
+    }
+    assert!(with_it < 0.99 * without, "{with_it}, without insertion {without}");
+}
+
+/// A device's placement, of which the CPU then has the state.
+#[test]
+fn a_state_goes_to_any_legal_placement() {
+    for kind in kinds() {
+        let design = design(kind);
+        let options = RefineOptions::default().mirror(false);
+        let refined = refine(&design, &options, &mut go_on).unwrap();
+        let after = with(&design, &refined.placement);
+        let state_of = |design: &Design| {
+            let (still, nets) = (setup::without_nets(design), design.nets.as_ref().unwrap());
+            let sites = Sites::new(&still).unwrap();
+            setup::state(&still, nets, &sites, 0, false, &options).unwrap()
+        };
+        let (mut state, expected) = (state_of(&design), state_of(&after));
+        state.go_to(expected.cells.iter().map(|cell| cell.spot).collect());
+        for (band, expected) in state.bands.iter().zip(&expected.bands) {
+            let cells = |band: &crate::rows::RowCells| {
+                band.cells.iter().map(|o| (o.span, o.cell)).collect::<Vec<_>>()
+            };
+            assert_eq!(cells(band), cells(expected), "seed {}", kind.seed);
+        }
+        assert!((state.wires.hpwl() - refined.hpwl_after).abs() < 1e-9 * refined.hpwl_before);
+    }
+}
+
+#[test]
 fn threads_do_not_change_a_bit() {
     for kind in kinds().step_by(5) {
         let design = design(kind);

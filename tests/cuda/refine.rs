@@ -92,14 +92,17 @@ pub(crate) fn refined_alike(gpu: &Gpu, design: &Design, options: &RefineOptions<
 #[ignore = "needs a GPU"]
 fn refined_placements_are_the_cpus() {
     let gpu = gpu();
-    let mut shortened = [0.0; 4];
+    let mut shortened = [0.0; Step::ALL.len()];
     for seed in 0..40 {
         let design = varied(seed);
-        let options = match seed % 4 {
-            0 => RefineOptions::default(),
-            1 => RefineOptions::default().max_displacement(Some(3.0)),
-            2 => RefineOptions::default().mirror(false),
-            _ => RefineOptions::default().padding(1),
+        // Without insertion the device does all rounds, with it the first one.
+        let all = RefineOptions::default().insert_up_to(0);
+        let options = match seed % 5 {
+            0 => all,
+            1 => all.max_displacement(Some(3.0)),
+            2 => all.mirror(false),
+            3 => all.padding(1),
+            _ => RefineOptions::default(),
         };
         let refined = refined_alike(&gpu, &design, &options);
         shortened.iter_mut().zip(refined.shortened).for_each(|(sum, of)| *sum += of);
@@ -114,8 +117,11 @@ fn refined_placements_are_the_cpus() {
 fn refined_placements_of_several_batches_are_the_cpus() {
     let gpu = gpu();
     for cells in [300, 6000, 40_000] {
-        let refined = refined_alike(&gpu, &large(cells), &RefineOptions::default());
-        assert!(refined.hpwl_after < 0.9 * refined.hpwl_before);
+        for insert_up_to in [0, 10_000] {
+            let options = RefineOptions::default().insert_up_to(insert_up_to);
+            let refined = refined_alike(&gpu, &large(cells), &options);
+            assert!(refined.hpwl_after < 0.9 * refined.hpwl_before);
+        }
     }
 }
 
