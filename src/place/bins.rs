@@ -21,8 +21,8 @@ const FEW_IN_REGIONS: f64 = (1 << 22) as f64;
 const PER_CELL_IN_REGIONS: f64 = 1024.0;
 /// Most bins for each cell: a few cells on a large die do not need a fine grid.
 const MOST_PER_CELL: f64 = 256.0;
-/// Most bins for each cell of a grid to place on.
-const MOST_PER_PLACED_CELL: f64 = 16.0;
+/// Most bins for each cell of a grid to place on, if no macro moves and if some do.
+const MOST_PER_PLACED_CELL: [f64; 2] = [16.0, 4.0];
 /// A grid to place on may have this number of bins for any number of cells.
 const FEW_BINS: f64 = (1 << 14) as f64;
 
@@ -82,13 +82,15 @@ fn bins(
 
 /// Returns the bins to place on: powers of two by the heuristic of [`default_bins`], but with about
 /// one mean cell in a bin at most, so that cells within a bin do not lie on top of one another
-/// unseen, which legalisation would pay for; movable macros are the exception, for finer bins did
-/// not improve them in measurements. On a sparse die there are at most 16 bins for each cell, or
-/// 2^14: the more bins, the longer an iteration takes.
+/// unseen, which legalisation would pay for. On a sparse die there are at most 16 bins for each
+/// cell, or 2^14: the more bins, the longer an iteration takes. If macros move, a bin may have as
+/// many cells as by the heuristic, and there are at most 4 bins for each cell: finer bins make
+/// final wires longer then.
 pub fn placement_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
-    let cells = if design.movable_macros().is_empty() { PLACED_PER_BIN } else { PER_BIN };
-    let most = |cells: f64| (MOST_PER_PLACED_CELL * cells).max(FEW_BINS);
-    bins(design, die, target_density, cells, most)
+    let moves = !design.movable_macros().is_empty();
+    let per_bin = if moves { PER_BIN } else { PLACED_PER_BIN };
+    let most = |cells: f64| (MOST_PER_PLACED_CELL[usize::from(moves)] * cells).max(FEW_BINS);
+    bins(design, die, target_density, per_bin, most)
 }
 
 /// DREAMPlace's own choice for an ISPD2005 design, known by its name: so many along each axis.
@@ -164,6 +166,14 @@ mod tests {
             [default_bins(&design, die, 1.0), placement_bins(&design, die, 1.0)]
                 .map(|[nx, ny]| nx * ny)
         };
+        let mut beside_macros = Design::default();
+        beside_macros.nodes.width = [vec![1.0; 88_000], vec![4e4]].concat();
+        beside_macros.nodes.height = [vec![1.0; 88_000], vec![4e4]].concat();
+        beside_macros.nodes.kind = vec![NodeKind::Movable; 88_001];
+        beside_macros.placement.orientation = vec![Orientation::N; 88_001];
+        assert_eq!(placement_bins(&beside_macros, die, 1.0), [512, 512]);
+        beside_macros.nodes.kind[88_000] = NodeKind::Fixed;
+        assert_eq!(placement_bins(&beside_macros, die, 1.0), [1024, 1024]);
         let (few, many) = (13, 100_000);
         assert_eq!(bins(few, 0), [32 * 32, 128 * 128]);
         assert_eq!(bins(many, 0), [4096 * 4096, 1024 * 1024]);
