@@ -122,7 +122,7 @@ fn shared(header: &str) -> String {
                     .unwrap_or_else(|| panic!("device/constants.cuh: {line}"));
                 let name = name.rsplit(' ').next().unwrap();
                 let value: usize = value.parse().expect("a number");
-                Some(format!("pub(in crate::cuda) const {name}: usize = {value};"))
+                Some(format!("pub(crate) const {name}: usize = {value};"))
             }
         };
         definition.iter().for_each(|line| writeln!(code, "{line}").unwrap());
@@ -337,7 +337,7 @@ impl Bindings<'_> {
             folders.entry(folder).or_default().push_str(code);
         }
         let module = |(folder, code): (&str, String)| {
-            format!("pub(in crate::cuda) mod {folder} {{\n    use super::*;\n{code}}}\n")
+            format!("pub(crate) mod {folder} {{\n    use super::*;\n{code}}}\n")
         };
         folders.into_iter().filter(|(_, code)| !code.is_empty()).map(module).collect()
     }
@@ -363,7 +363,7 @@ impl Bindings<'_> {
                 true => (format!("Option<{kind}>"), "add_if"),
                 false => (kind, "add"),
             };
-            writeln!(fields, "    pub(in crate::cuda) {name}: {kind},").unwrap();
+            writeln!(fields, "    pub(crate) {name}: {kind},").unwrap();
             writeln!(list, "        list.{add}(&self.{name})?;").unwrap();
         }
         if precise {
@@ -377,7 +377,7 @@ impl Bindings<'_> {
         let generics = bracketed(generics);
         format!(
             "/// Arguments of kernels of `kernels/{}`.\n\
-             pub(in crate::cuda) struct $STRUCT{generics} {{\n{fields}}}\n\
+             pub(crate) struct $STRUCT{generics} {{\n{fields}}}\n\
              // SAFETY: made of the kernels' declarations.\n\
              unsafe impl{generics} Arguments for $STRUCT{names} {{\n    \
              const NAMES: &'static [&'static str] = &$NAMES;\n    \
@@ -440,12 +440,12 @@ impl Bindings<'_> {
                     Some(length) => format!("[{kind}; {length}]"),
                     None => kind,
                 };
-                writeln!(code, "    pub(in crate::cuda) {}: {kind},", field.name).unwrap();
+                writeln!(code, "    pub(crate) {}: {kind},", field.name).unwrap();
             }
             let (generics, of) = if precise { ("<T: CudaReal>", "<T>") } else { ("", "") };
             let code = format!(
                 "/// `{name}` of `kernels/{}`.\n#[repr(C)]\n#[derive(Clone, Copy, Debug)]\n\
-                 pub(in crate::cuda) struct {name}{generics} {{\n{code}}}\n\
+                 pub(crate) struct {name}{generics} {{\n{code}}}\n\
                  impl{generics} Sealed for {name}{of} {{}}\n\
                  impl{generics} DeviceValue for {name}{of} {{}}\n",
                 source.path

@@ -5,13 +5,13 @@ use crate::charge::overlap::Axis;
 use crate::real::Real;
 
 /// Bodies of a block.
-pub(in crate::cpu) const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 /// Stands in [`Footprints::at`] for a body that no window in the patch holds.
-pub(in crate::cpu) const NOT_IN_PATCH: u32 = u32::MAX;
+pub(crate) const NOT_IN_PATCH: u32 = u32::MAX;
 
 /// Corners and sizes of some bodies, bin units, and their weights.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct Inputs<'a> {
+pub(crate) struct Inputs<'a> {
     pub(super) x: &'a [f64],
     pub(super) y: &'a [f64],
     pub(super) width: &'a [f64],
@@ -23,13 +23,13 @@ pub(in crate::cpu) struct Inputs<'a> {
 ///
 /// Most bodies cover 2 or 3 columns and rows, which of the two is as good as random: a
 /// window of set size has no branch to mispredict.
-pub(in crate::cpu) struct Footprints<U> {
+pub(crate) struct Footprints<U> {
     /// The patch's bin at the window's corner, [`PATCH`] bins to a column.
-    pub(in crate::cpu) at: [u32; BLOCK],
+    pub(crate) at: [u32; BLOCK],
     /// Overlaps with the columns, times weight.
-    pub(in crate::cpu) across: [[U; BLOCK]; 3],
+    pub(crate) across: [[U; BLOCK]; 3],
     /// Overlaps with the rows.
-    pub(in crate::cpu) up: [[U; BLOCK]; 4],
+    pub(crate) up: [[U; BLOCK]; 4],
     columns: Windows<3>,
     rows: Windows<4>,
     /// Inputs of the last block, which has fewer bodies.
@@ -38,14 +38,14 @@ pub(in crate::cpu) struct Footprints<U> {
 
 impl<U: Real> Footprints<U> {
     /// Bins from a window's first to its last.
-    pub(in crate::cpu) const SPAN: usize = 2 * PATCH + 4;
+    pub(crate) const SPAN: usize = 2 * PATCH + 4;
 
     /// Whether a window holds all of a body.
-    pub(in crate::cpu) fn has_room_for(body: &Footprint) -> bool {
+    pub(crate) fn has_room_for(body: &Footprint) -> bool {
         body.x.last - body.x.first < 3 && body.y.last - body.y.first < 4
     }
 
-    pub(in crate::cpu) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Footprints {
             at: [NOT_IN_PATCH; BLOCK],
             across: [[U::zero(); BLOCK]; 3],
@@ -60,7 +60,7 @@ impl<U: Real> Footprints<U> {
     /// their weights times `scale`.
     #[allow(clippy::needless_range_loop)] // the form that LLVM is seen to vectorise
     #[inline(always)]
-    pub(in crate::cpu) fn compute(
+    pub(crate) fn compute(
         &mut self,
         bins: &Bins,
         corner: [i64; 2],
@@ -103,11 +103,11 @@ impl<U: Real> Footprints<U> {
 
 /// 2^52: a number from 0 to 2^52 added to it is rounded to an integer, which is then in
 /// the lowest bits. Vector units have no conversion for that, or only the newest.
-pub(in crate::cpu) const INTEGERS: f64 = (1_u64 << 52) as f64;
+pub(crate) const INTEGERS: f64 = (1_u64 << 52) as f64;
 
 /// Returns a number from 0 to 2^52, rounded.
 #[inline(always)]
-pub(in crate::cpu) fn low_bits(value: f64) -> u64 {
+pub(crate) fn low_bits(value: f64) -> u64 {
     (value + INTEGERS).to_bits().wrapping_sub(INTEGERS.to_bits())
 }
 

@@ -18,7 +18,7 @@ const QUARTERS: usize = 4;
 const SORTED: usize = 1 << 13;
 const SORTED_PER_CELL: usize = 4;
 /// Bodies of a task that only moves numbers.
-pub(in crate::cpu) const MOVED: usize = 4096;
+pub(crate) const MOVED: usize = 4096;
 /// An order is due when one body in so many has left the surroundings of its tile.
 const RESORT_SHARE: usize = 128;
 /// How far from its tile a body's corner may lie: further than this its footprint
@@ -27,26 +27,26 @@ const NEAR: f64 = (BEFORE - 1) as f64;
 
 /// Consecutive slots of one tile.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cpu) struct Chunk {
+pub(crate) struct Chunk {
     first: u32,
     count: u32,
-    pub(in crate::cpu) region: u32,
+    pub(crate) region: u32,
     /// The tile, along x and y.
-    pub(in crate::cpu) tile: [u32; 2],
+    pub(crate) tile: [u32; 2],
 }
 
 impl Chunk {
-    pub(in crate::cpu) fn slots(&self) -> Range<usize> {
+    pub(crate) fn slots(&self) -> Range<usize> {
         self.first as usize..(self.first + self.count) as usize
     }
 
     /// Returns the first column and row of the patch, which may lie before the map.
-    pub(in crate::cpu) fn corner(&self) -> [i64; 2] {
+    pub(crate) fn corner(&self) -> [i64; 2] {
         self.tile.map(|t| t as i64 * TILE as i64 - BEFORE as i64)
     }
 
     /// Returns the bins of a map of `n` that the patch has along axis `axis`.
-    pub(in crate::cpu) fn on_map(&self, axis: usize, n: usize) -> Range<usize> {
+    pub(crate) fn on_map(&self, axis: usize, n: usize) -> Range<usize> {
         let start = self.corner()[axis];
         start.max(0) as usize..n.min((start + PATCH as i64) as usize)
     }
@@ -54,7 +54,7 @@ impl Chunk {
 
 /// Bodies of one kind in an order by bin. The place of a body among its kind is its index.
 #[derive(Debug)]
-pub(in crate::cpu) struct Order {
+pub(crate) struct Order {
     bins: Bins,
     /// By index.
     bodies: Vec<Body>,
@@ -112,7 +112,7 @@ impl Order {
         order
     }
 
-    pub(in crate::cpu) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bodies.len()
     }
 
@@ -121,32 +121,32 @@ impl Order {
     }
 
     /// Chunks there may ever be.
-    pub(in crate::cpu) fn most_chunks(&self) -> usize {
+    pub(crate) fn most_chunks(&self) -> usize {
         let [tx, ty] = self.tiles();
         (self.regions * tx * ty).min(self.len()) + self.len() / CHUNK
     }
 
     /// Whether positions were ever given.
-    pub(in crate::cpu) fn has_positions(&self) -> bool {
+    pub(crate) fn has_positions(&self) -> bool {
         self.len() == 0 || !self.chunks.is_empty()
     }
 
-    pub(in crate::cpu) fn chunks(&self) -> &[Chunk] {
+    pub(crate) fn chunks(&self) -> &[Chunk] {
         &self.chunks
     }
 
     /// Slots that a chunk has at most.
-    pub(in crate::cpu) const MOST_SLOTS: usize = CHUNK;
+    pub(crate) const MOST_SLOTS: usize = CHUNK;
 
     /// Returns the chunks of a region, by their place in [`Order::chunks`].
-    pub(in crate::cpu) fn chunks_of(&self, region: usize) -> Range<usize> {
+    pub(crate) fn chunks_of(&self, region: usize) -> Range<usize> {
         let [tiles_x, _] = self.tiles();
         let at = |region: usize| self.column_chunk[region * tiles_x] as usize;
         at(region)..at(region + 1)
     }
 
     /// Returns the chunks whose patches have a column among `columns`.
-    pub(in crate::cpu) fn chunks_over(&self, region: usize, columns: Range<usize>) -> Range<usize> {
+    pub(crate) fn chunks_over(&self, region: usize, columns: Range<usize>) -> Range<usize> {
         let [tiles_x, _] = self.tiles();
         let first = (columns.start + BEFORE + 1).saturating_sub(PATCH).div_ceil(TILE);
         let end = ((columns.end - 1 + BEFORE) / TILE + 1).min(tiles_x);
@@ -155,12 +155,12 @@ impl Order {
     }
 
     /// By index: the slot of every body.
-    pub(in crate::cpu) fn slots(&self) -> &[u32] {
+    pub(crate) fn slots(&self) -> &[u32] {
         &self.slot
     }
 
     /// Returns the inputs that footprints of `slots` are computed from.
-    pub(in crate::cpu) fn inputs(&self, slots: Range<usize>, extent: Extent) -> Inputs<'_> {
+    pub(crate) fn inputs(&self, slots: Range<usize>, extent: Extent) -> Inputs<'_> {
         Inputs {
             x: &self.x[slots.clone()],
             y: &self.y[slots.clone()],
@@ -172,7 +172,7 @@ impl Order {
 
     /// Returns the bins that the body in `slot` covers: `None` outside the die.
     #[inline]
-    pub(in crate::cpu) fn footprint(&self, slot: usize, extent: Extent) -> Option<Footprint> {
+    pub(crate) fn footprint(&self, slot: usize, extent: Extent) -> Option<Footprint> {
         let least = extent.least();
         let x = self.bins.x.covered(self.x[slot], self.width[slot], least)?;
         let y = self.bins.y.covered(self.y[slot], self.height[slot], least)?;
@@ -181,7 +181,7 @@ impl Order {
 
     /// Returns the area of the bodies of every region, at their exact sizes, in units of 1/`scale`
     /// bins.
-    pub(in crate::cpu) fn areas(&self, scale: f64) -> Vec<u128> {
+    pub(crate) fn areas(&self, scale: f64) -> Vec<u128> {
         let mut areas = vec![0; self.regions];
         for (i, body) in self.bodies.iter().enumerate() {
             let region = self.region.get(i).map_or(0, |&region| region as usize);
@@ -193,7 +193,7 @@ impl Order {
     /// Returns the area of the bodies in `slots` that lies off the die, at their exact sizes, in
     /// units of 1/`scale` bins. A body counts as on the die where rounding alone may have moved its
     /// edge beyond it. One without a position is off the die.
-    pub(in crate::cpu) fn off_die(&self, slots: Range<usize>, scale: f64) -> u128 {
+    pub(crate) fn off_die(&self, slots: Range<usize>, scale: f64) -> u128 {
         let [slack_x, slack_y] = self.rounding;
         let [most_x, most_y] = [self.bins.nx as f64, self.bins.ny as f64];
         let within = |low: f64, size: f64, slack: f64, most: f64| {
@@ -228,10 +228,7 @@ impl Order {
 
     /// Sets the positions of all bodies, `at` their lower-left corners in layout units,
     /// and makes a new order when too many have left the surroundings of their tiles.
-    pub(in crate::cpu) fn set_positions<T: Real>(
-        &mut self,
-        at: impl Fn(usize) -> [T; 2] + Copy + Sync,
-    ) {
+    pub(crate) fn set_positions<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Copy + Sync) {
         if self.len() == 0 {
             return;
         }
@@ -394,7 +391,7 @@ impl Order {
 }
 
 /// Runs over `slots` in blocks of [`BLOCK`] or fewer.
-pub(in crate::cpu) fn blocks(slots: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn blocks(slots: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = slots.end;
     slots.step_by(BLOCK).map(move |first| first..end.min(first + BLOCK))
 }

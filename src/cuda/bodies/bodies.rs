@@ -44,7 +44,7 @@ pub struct Bodies<T: CudaReal> {
     grid: BinGrid,
     pub(super) setup: Setup<T>,
     count: u32,
-    pub(in crate::cuda) staleness: OrderStaleness,
+    pub(crate) staleness: OrderStaleness,
     order: BodyOrder<T>,
     /// Whether ranks share them.
     pub(super) several: bool,
@@ -95,7 +95,7 @@ impl<T: CudaReal> Bodies<T> {
     /// ([`Bodies::count`]); before the first, on those of its share. `make` makes the rest of a
     /// rank's part of them; of several it gets for each body the rank that works on it, as far as
     /// it is in the share.
-    pub(in crate::cuda) fn on_each<R: Send>(
+    pub(crate) fn on_each<R: Send>(
         gpus: &[&Gpu],
         charge: &Arc<Charge>,
         make: impl Fn(usize, Self, Option<DeviceVec<u8>>) -> Result<R, CudaError> + Sync,
@@ -217,7 +217,7 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     /// Returns the number of bins of all regions.
-    pub(in crate::cuda) fn bins(&self) -> usize {
+    pub(crate) fn bins(&self) -> usize {
         self.charge.regions() * self.grid.bins()
     }
 
@@ -239,7 +239,7 @@ impl<T: CudaReal> Bodies<T> {
 
     /// Refuses lower-left corners of other bodies or another device, or where a kernel cannot take
     /// both of a body at once.
-    pub(in crate::cuda) fn check_corners<'a>(
+    pub(crate) fn check_corners<'a>(
         &self,
         layout: impl Into<PositionLayout>,
         corners: impl Into<DeviceSlice<'a, T>>,
@@ -248,7 +248,7 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     /// The same for any two values per body.
-    pub(in crate::cuda) fn check_pairs<'a>(
+    pub(crate) fn check_pairs<'a>(
         &self,
         what: &'static str,
         layout: impl Into<PositionLayout>,
@@ -265,7 +265,7 @@ impl<T: CudaReal> Bodies<T> {
     /// Returns the arrays that orders on these ranks are made from and written to, with every
     /// rank's lower-left corners, a pair for each body, and for each body in its share the rank
     /// that works on it.
-    pub(in crate::cuda) fn together<'a>(
+    pub(crate) fn together<'a>(
         all: impl Iterator<Item = &'a Self> + Clone,
         corners: [Pointer<T>; MOST_RANKS],
         worker: [Pointer<u8>; MOST_RANKS],
@@ -291,7 +291,7 @@ impl<T: CudaReal> Bodies<T> {
     /// There is a pair of corners per body, in this layout, in memory of their device. `ranks`, with
     /// several ranks, are [`Bodies::together`], which live until all of it has run, and whose arrays
     /// nothing else uses before a barrier after [`Bodies::place`].
-    pub(in crate::cuda) unsafe fn count(
+    pub(crate) unsafe fn count(
         &mut self,
         corners: (PositionLayout, Array<T>),
         ranks: Option<&AllBodies<T>>,
@@ -308,7 +308,7 @@ impl<T: CudaReal> Bodies<T> {
     ///
     /// # Safety
     /// The same as for [`Bodies::count`], which came before it; `outputs` are of these bodies.
-    pub(in crate::cuda) unsafe fn place(
+    pub(crate) unsafe fn place(
         &mut self,
         outputs: OrderOutputs<T>,
         ranks: Option<&AllBodies<T>>,
@@ -364,10 +364,7 @@ impl<T: CudaReal> Bodies<T> {
 
     /// Like [`Bodies::order`], from where the last density in the caller's order saw the bodies,
     /// which stays in slot order; `spare` has a pair per body and is written over.
-    pub(in crate::cuda) fn order_staged(
-        &mut self,
-        spare: &mut DeviceVec<T>,
-    ) -> Result<(), CudaError> {
+    pub(crate) fn order_staged(&mut self, spare: &mut DeviceVec<T>) -> Result<(), CudaError> {
         self.check_corners(PositionLayout::Slots, &*spare)?;
         self.check_ordered()?;
         let (slot_of, corners) = (self.order.slot_of_pointer(), (&*spare).into());

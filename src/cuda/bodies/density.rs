@@ -21,7 +21,7 @@ use crate::real::Precision;
 use std::ops::Range;
 
 /// Bins whose excess a block of density_finish adds up.
-pub(in crate::cuda) const BINS_PER_BLOCK: usize = 4 * BLOCK as usize;
+pub(crate) const BINS_PER_BLOCK: usize = 4 * BLOCK as usize;
 
 /// Statistics of one density evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +57,7 @@ impl From<[u64; 3]> for RawStatistics {
 
 impl RawStatistics {
     /// Returns the statistics of the bins of both.
-    pub(in crate::cuda) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         RawStatistics {
             excess: self.excess + other.excess,
             // The bits order as the numbers do, which are not negative.
@@ -232,7 +232,7 @@ impl<T: CudaReal> Density<T> {
 
     /// Returns the sums of every bin between the two halves of a density, and their parts beyond 4
     /// bytes: movable cells', then fillers'.
-    pub(in crate::cuda) fn sums(&self) -> (&DeviceVec<T::Word>, &DeviceVec<u64>) {
+    pub(crate) fn sums(&self) -> (&DeviceVec<T::Word>, &DeviceVec<u64>) {
         (&self.sums, &self.carry)
     }
 
@@ -245,7 +245,7 @@ impl<T: CudaReal> Density<T> {
     /// Enqueues the sums of all bodies, or of some, which others will be added to: the first half
     /// of [`Density::run`], from `corners`, or without them where the last density in the caller's
     /// order saw the bodies.
-    pub(in crate::cuda) fn deposit(
+    pub(crate) fn deposit(
         &mut self,
         bodies: &Bodies<T>,
         exact: bool,
@@ -306,7 +306,7 @@ impl<T: CudaReal> Density<T> {
     /// Enqueues the second half, for all bins or some: their sums become ρ, in the map of all bins,
     /// and overflow and maximum are those of these bins. Where the first of them is a multiple of
     /// [`BINS_PER_BLOCK`], the parts' overflows add up to the bits of the whole.
-    pub(in crate::cuda) fn finish(
+    pub(crate) fn finish(
         &mut self,
         bodies: &Bodies<T>,
         exact: bool,
@@ -367,7 +367,7 @@ impl<T: CudaReal> Density<T> {
 
     /// Returns the statistics as the device holds them, with the area off the die: of all bodies,
     /// and with several regions then of each.
-    pub(in crate::cuda) fn raw(
+    pub(crate) fn raw(
         &mut self,
         bodies: &Bodies<T>,
         slots: Option<&DeviceVec<T>>,
@@ -427,10 +427,7 @@ impl<T: CudaReal> Density<T> {
     }
 
     /// Enqueues the copy of statistics that [`Density::statistics`] had before.
-    pub(in crate::cuda) fn restore_statistics(
-        &mut self,
-        before: &DeviceVec<u64>,
-    ) -> Result<(), CudaError> {
+    pub(crate) fn restore_statistics(&mut self, before: &DeviceVec<u64>) -> Result<(), CudaError> {
         self.gpu.copy(before, &mut self.stats)
     }
 

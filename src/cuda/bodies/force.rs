@@ -23,18 +23,18 @@ use cudarc::driver::LaunchConfig;
 const OVERLAP: usize = 1 << 18;
 
 /// Outputs of [`Force::run_outputs`].
-pub(in crate::cuda) struct Outputs<'a, T: CudaReal> {
+pub(crate) struct Outputs<'a, T: CudaReal> {
     /// Two values per body.
-    pub(in crate::cuda) gradient: Option<DeviceSliceMut<'a, T>>,
+    pub(crate) gradient: Option<DeviceSliceMut<'a, T>>,
     /// The first value of the former is written to the latter, which has one.
-    pub(in crate::cuda) energy: Option<(&'a DeviceVec<f64>, DeviceSliceMut<'a, T>)>,
+    pub(crate) energy: Option<(&'a DeviceVec<f64>, DeviceSliceMut<'a, T>)>,
 }
 
 /// Forces on bodies, a pair each.
-pub(in crate::cuda) struct BodyForces<'a, T: CudaReal> {
-    pub(in crate::cuda) values: &'a DeviceVec<T>,
+pub(crate) struct BodyForces<'a, T: CudaReal> {
+    pub(crate) values: &'a DeviceVec<T>,
     /// Where each body's is among them, unless they are in the caller's order.
-    pub(in crate::cuda) slot_of: Option<DeviceSlice<'a, u32>>,
+    pub(crate) slot_of: Option<DeviceSlice<'a, u32>>,
 }
 
 /// The force stage for the bodies it was made for.
@@ -95,7 +95,7 @@ impl<T: CudaReal> Force<T> {
     }
 
     /// Like [`Force::run`], and leaves the forces in slot order ([`Force::staged`]).
-    pub(in crate::cuda) fn run_staged(
+    pub(crate) fn run_staged(
         &mut self,
         bodies: &Bodies<T>,
         field: (&DeviceVec<T>, &DeviceVec<T>),
@@ -108,7 +108,7 @@ impl<T: CudaReal> Force<T> {
     }
 
     /// Returns the forces of the last [`Force::run_staged`].
-    pub(in crate::cuda) fn staged<'a>(
+    pub(crate) fn staged<'a>(
         &'a self,
         bodies: &'a Bodies<T>,
     ) -> Result<BodyForces<'a, T>, CudaError> {
@@ -120,7 +120,7 @@ impl<T: CudaReal> Force<T> {
     /// weight of `options`, and times the number at `factor` on the device where there is one, in
     /// an array laid out as `options` has it; written, or added to what is there. What of the
     /// gradient and the energy is not among `outputs` is left out.
-    pub(in crate::cuda) fn run_outputs(
+    pub(crate) fn run_outputs(
         &mut self,
         bodies: &Bodies<T>,
         corners: Option<&DeviceVec<T>>,
@@ -149,7 +149,7 @@ impl<T: CudaReal> Force<T> {
 
     /// Like [`Force::run_outputs`], of forces that are there, a pair for each body, of which body
     /// k has number `from[k]`, with what of the gradient and the energy is wanted.
-    pub(in crate::cuda) fn return_forces(
+    pub(crate) fn return_forces(
         &self,
         bodies: &Bodies<T>,
         from: &Permutation,
@@ -259,7 +259,7 @@ impl<T: CudaReal> Force<T> {
     /// # Safety
     /// `all` hold a pair for every body each, in memory that this device reaches, one for each rank
     /// of its shares, and nothing uses what is written there before the ranks' next barrier.
-    pub(in crate::cuda) unsafe fn run_shares(
+    pub(crate) unsafe fn run_shares(
         &mut self,
         bodies: &Bodies<T>,
         (ex, ey): (&DeviceVec<T>, &DeviceVec<T>),

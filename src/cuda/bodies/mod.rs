@@ -11,11 +11,11 @@ mod shares;
 mod staleness;
 
 pub use bodies::Bodies;
-pub(in crate::cuda) use density::BINS_PER_BLOCK;
+pub(crate) use density::BINS_PER_BLOCK;
 pub use density::{Density, DensityReport, RawStatistics};
 pub use force::Force;
-pub(in crate::cuda) use force::{BodyForces, Outputs};
+pub(crate) use force::{BodyForces, Outputs};
 pub use order::PositionLayout;
 pub use permute::{Permutation, PermutationView};
-pub(in crate::cuda) use shares::{BodyDivision, MOST_RANKS, blocks_of};
+pub(crate) use shares::{BodyDivision, MOST_RANKS, blocks_of};
 pub use staleness::MOST_STEPS_PER_ORDER;

@@ -81,7 +81,7 @@ impl PositionLayout {
 }
 
 impl<T: CudaReal> OrderOutputs<T> {
-    pub(in crate::cuda) const NONE: Self =
+    pub(crate) const NONE: Self =
         OrderOutputs { slot_of: Pointer::NULL, from: Pointer::NULL, corners: Pointer::NULL };
 }
 

@@ -2,7 +2,7 @@
 //! `kernels/bodies/shares.cuh`.
 
 use crate::cuda::device::bindings::bodies::{BodyBlocks, Positions, Shares};
-pub(in crate::cuda) use crate::cuda::device::constants::MOST_RANKS;
+pub(crate) use crate::cuda::device::constants::MOST_RANKS;
 use crate::cuda::device::{CudaReal, DeviceVec, Pointer, grid_of};
 use cudarc::driver::LaunchConfig;
 use std::ops::Range;
@@ -18,9 +18,9 @@ const LEAST_EACH: usize = 510;
 /// Bodies, movable cells first, and how they are divided among blocks, which depends on their
 /// numbers alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cuda) struct BodyDivision {
-    pub(in crate::cuda) cells: usize,
-    pub(in crate::cuda) bodies: usize,
+pub(crate) struct BodyDivision {
+    pub(crate) cells: usize,
+    pub(crate) bodies: usize,
     groups: usize,
     /// Blocks of a group, and its cells and fillers.
     of_a_group: usize,
@@ -30,7 +30,7 @@ pub(in crate::cuda) struct BodyDivision {
 
 impl<T: CudaReal> Positions<T> {
     /// Returns the positions of the only device.
-    pub(in crate::cuda) fn alone(own: Pointer<T>) -> Self {
+    pub(crate) fn alone(own: Pointer<T>) -> Self {
         let mut of = [Pointer::NULL; MOST_RANKS];
         of[0] = own;
         Positions::on_rank(of, Pointer::NULL, [0, 1])
@@ -38,7 +38,7 @@ impl<T: CudaReal> Positions<T> {
 
     /// Returns the positions of all ranks for one that writes them, with for each body the rank
     /// that works on it.
-    pub(in crate::cuda) fn on_rank(
+    pub(crate) fn on_rank(
         of: [Pointer<T>; MOST_RANKS],
         worker: Pointer<u8>,
         [rank, ranks]: [usize; 2],
@@ -48,19 +48,19 @@ impl<T: CudaReal> Positions<T> {
     }
 
     /// The same, and of the movable cells also for the ranks in `nets`, a bit for each.
-    pub(in crate::cuda) fn needed_by_nets(self, nets: &DeviceVec<u16>) -> Self {
+    pub(crate) fn needed_by_nets(self, nets: &DeviceVec<u16>) -> Self {
         Positions { nets: nets.into(), cells: nets.len() as u32, ..self }
     }
 }
 
 /// Returns which of `blocks` are a rank's, of `count`.
-pub(in crate::cuda) fn blocks_of(blocks: usize, rank: usize, count: usize) -> Range<usize> {
+pub(crate) fn blocks_of(blocks: usize, rank: usize, count: usize) -> Range<usize> {
     blocks * rank / count..blocks * (rank + 1) / count
 }
 
 impl BodyDivision {
     /// Divides `bodies` bodies, the first `cells` of which are movable cells.
-    pub(in crate::cuda) fn new(cells: usize, bodies: usize) -> Self {
+    pub(crate) fn new(cells: usize, bodies: usize) -> Self {
         let blocks = bodies.div_ceil(LEAST_EACH).clamp(1, MOST_GROUPS * MOST_OF_A_GROUP);
         let groups = blocks.min(MOST_GROUPS);
         let (cells_each, fillers_each) =
@@ -70,12 +70,12 @@ impl BodyDivision {
     }
 
     /// Returns the number of blocks of all ranks.
-    pub(in crate::cuda) fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         self.groups * self.of_a_group
     }
 
     /// Returns the movable cells and the fillers that a rank, of `count`, has.
-    pub(in crate::cuda) fn share(&self, rank: usize, count: usize) -> [Range<usize>; 2] {
+    pub(crate) fn share(&self, rank: usize, count: usize) -> [Range<usize>; 2] {
         let groups = blocks_of(self.groups, rank, count);
         let (begin, end) = (self.first(groups.start), self.first(groups.end));
         [begin[0]..end[0], begin[1]..end[1]]
@@ -89,11 +89,7 @@ impl BodyDivision {
 
     /// Returns the arguments of a rank's kernels and their launch; none where there are fewer
     /// groups than ranks and this one has none.
-    pub(in crate::cuda) fn launch(
-        &self,
-        rank: usize,
-        count: usize,
-    ) -> Option<(BodyBlocks, LaunchConfig)> {
+    pub(crate) fn launch(&self, rank: usize, count: usize) -> Option<(BodyBlocks, LaunchConfig)> {
         let groups = blocks_of(self.groups, rank, count);
         let own = BodyBlocks {
             cells: self.cells as u32,
@@ -108,7 +104,7 @@ impl BodyDivision {
     }
 
     /// Returns where the share of each of `count` ranks begins.
-    pub(in crate::cuda) fn shares(&self, count: usize) -> Shares {
+    pub(crate) fn shares(&self, count: usize) -> Shares {
         let mut shares = Shares {
             first_cell: [0; MOST_RANKS],
             first_filler: [0; MOST_RANKS],

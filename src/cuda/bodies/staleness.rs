@@ -22,7 +22,7 @@ const ONE_OUTSIDE_IN: u64 = 12;
 pub const MOST_STEPS_PER_ORDER: u32 = 256;
 
 /// How stale the current order is; one lasts through all orders of its bodies.
-pub(in crate::cuda) struct OrderStaleness {
+pub(crate) struct OrderStaleness {
     pub(super) age: DeviceVec<Age>,
     /// One value, which the device writes.
     posted: Pinned<u64>,
@@ -57,7 +57,7 @@ impl OrderStaleness {
     }
 
     /// A step has been enqueued.
-    pub(in crate::cuda) fn stepped(&mut self) {
+    pub(crate) fn stepped(&mut self) {
         self.steps = self.steps.saturating_add(1);
         self.decided = false;
     }
@@ -87,7 +87,7 @@ impl OrderStaleness {
 
     /// Like [`OrderStaleness::is_due`] for the step to come, and false when that was asked before:
     /// a value posted by the device meanwhile must not make a step order that is being captured.
-    pub(in crate::cuda) fn decide(&mut self, bodies: usize) -> bool {
+    pub(crate) fn decide(&mut self, bodies: usize) -> bool {
         let asked = std::mem::replace(&mut self.decided, true);
         self.orders == 0 || (!asked && self.is_due(bodies))
     }

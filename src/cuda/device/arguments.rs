@@ -10,10 +10,10 @@ use std::marker::PhantomData;
 
 /// An address in a structure that kernels take: of values of type `E`, or 0.
 #[repr(transparent)]
-pub(in crate::cuda) struct Pointer<E>(pub(in crate::cuda) CUdeviceptr, PhantomData<fn(E)>);
+pub(crate) struct Pointer<E>(pub(crate) CUdeviceptr, PhantomData<fn(E)>);
 
 /// Values in device memory as an argument of a kernel. Memory of another device is refused.
-pub(in crate::cuda) struct Array<E> {
+pub(crate) struct Array<E> {
     address: CUdeviceptr,
     /// [`Gpu::id`] of the memory's device, where that is checked.
     owner: Option<usize>,
@@ -21,7 +21,7 @@ pub(in crate::cuda) struct Array<E> {
 }
 
 /// Values of a type that a kernel was compiled for.
-pub(in crate::cuda) enum Any {}
+pub(crate) enum Any {}
 
 impl<E> std::fmt::Debug for Pointer<E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -39,9 +39,9 @@ impl<E> Copy for Pointer<E> {}
 
 impl<E> Pointer<E> {
     /// No address.
-    pub(in crate::cuda) const NULL: Self = Self::at(0);
+    pub(crate) const NULL: Self = Self::at(0);
 
-    pub(in crate::cuda) const fn at(address: CUdeviceptr) -> Self {
+    pub(crate) const fn at(address: CUdeviceptr) -> Self {
         Pointer(address, PhantomData)
     }
 }
@@ -56,16 +56,16 @@ impl<E> Copy for Array<E> {}
 
 impl<E> Array<E> {
     /// No values.
-    pub(in crate::cuda) const NULL: Self = Self::at(0);
+    pub(crate) const NULL: Self = Self::at(0);
 
     /// Returns the values at an address. It is the caller's task to see that the device reaches
     /// them.
-    pub(in crate::cuda) const fn at(address: CUdeviceptr) -> Self {
+    pub(crate) const fn at(address: CUdeviceptr) -> Self {
         Array { address, owner: None, of: PhantomData }
     }
 
     /// Returns the same memory, as values of another type.
-    pub(in crate::cuda) fn cast<F>(self) -> Array<F> {
+    pub(crate) fn cast<F>(self) -> Array<F> {
         Array { address: self.address, owner: self.owner, of: PhantomData }
     }
 }
@@ -95,7 +95,7 @@ impl<E, M: Into<Array<E>>> From<Option<M>> for Array<E> {
 }
 
 /// Returns the addresses of an array of each rank.
-pub(in crate::cuda) fn pointers<'a, E: DeviceValue, const N: usize>(
+pub(crate) fn pointers<'a, E: DeviceValue, const N: usize>(
     arrays: impl IntoIterator<Item = &'a DeviceVec<E>>,
 ) -> [Pointer<E>; N] {
     let mut pointers = [Pointer::NULL; N];
@@ -108,7 +108,7 @@ pub(in crate::cuda) fn pointers<'a, E: DeviceValue, const N: usize>(
 /// # Safety
 /// `pointer` leads to a value of the type that the kernel declares for it, laid out as in C++;
 /// addresses in it are of memory that `check` checks, or that the caller of the launch ensures.
-pub(in crate::cuda) unsafe trait KernelArgument {
+pub(crate) unsafe trait KernelArgument {
     /// Refuses memory of another device.
     fn check(&self, _gpu: &Gpu) -> Result<(), CudaError> {
         Ok(())
@@ -150,7 +150,7 @@ unsafe impl<E> KernelArgument for Array<E> {
 const MOST_ARGUMENTS: usize = 20;
 
 /// Where the arguments of a launch are, and how many bytes each has.
-pub(in crate::cuda) struct ArgumentList<'a> {
+pub(crate) struct ArgumentList<'a> {
     gpu: &'a Gpu,
     pointers: [*mut c_void; MOST_ARGUMENTS],
     sizes: [usize; MOST_ARGUMENTS],
@@ -176,10 +176,7 @@ impl<'a> ArgumentList<'a> {
     }
 
     /// Adds the next argument.
-    pub(in crate::cuda) fn add(
-        &mut self,
-        argument: &'a impl KernelArgument,
-    ) -> Result<(), CudaError> {
+    pub(crate) fn add(&mut self, argument: &'a impl KernelArgument) -> Result<(), CudaError> {
         argument.check(self.gpu)?;
         self.pointers[self.count] = argument.pointer();
         self.sizes[self.count] = argument.size();
@@ -188,7 +185,7 @@ impl<'a> ArgumentList<'a> {
     }
 
     /// Adds the next argument of a kernel that was compiled with it.
-    pub(in crate::cuda) fn add_if(
+    pub(crate) fn add_if(
         &mut self,
         argument: &'a Option<impl KernelArgument>,
     ) -> Result<(), CudaError> {
@@ -200,7 +197,7 @@ impl<'a> ArgumentList<'a> {
 ///
 /// # Safety
 /// They are those of the kernels, in their order.
-pub(in crate::cuda) unsafe trait Arguments {
+pub(crate) unsafe trait Arguments {
     /// The kernels that take them.
     const NAMES: &'static [&'static str];
 

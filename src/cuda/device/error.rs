@@ -271,7 +271,7 @@ impl From<DriverError> for CudaError {
 
 impl CudaError {
     /// Wraps cuFFT's answer to the operation `what`.
-    pub(in crate::cuda) fn cufft(what: impl Into<String>, answer: CufftError) -> Self {
+    pub(crate) fn cufft(what: impl Into<String>, answer: CufftError) -> Self {
         match answer {
             CufftError(cufftResult::CUFFT_ALLOC_FAILED) => CudaError::driver_lacks_memory(),
             answer => CudaError::Cufft { what: what.into(), source: CufftFailure(answer) },
@@ -287,7 +287,7 @@ impl CudaError {
 
     /// Returns whether the device, its code or the grid rules out this implementation alone, so that
     /// another may replace it.
-    pub(in crate::cuda) fn allows_fallback(&self) -> bool {
+    pub(crate) fn allows_fallback(&self) -> bool {
         use CudaError::{NoKernel, NoThreePass, NotPrecompiled};
         matches!(self, NoThreePass { .. } | NoKernel(_) | NotPrecompiled { .. })
     }
@@ -304,7 +304,7 @@ impl From<CudaError> for EngineError {
 }
 
 /// Fails unless a buffer has the length a kernel counts on.
-pub(in crate::cuda) fn check_length(
+pub(crate) fn check_length(
     what: &'static str,
     found: usize,
     expected: usize,
@@ -313,10 +313,10 @@ pub(in crate::cuda) fn check_length(
 }
 
 /// The most bytes that one thread of a kernel of transforms reads or writes at once.
-pub(in crate::cuda) const WIDEST: usize = 16;
+pub(crate) const WIDEST: usize = 16;
 
 /// Fails unless memory begins where `bytes` bytes can be read or written at once.
-pub(in crate::cuda) fn check_aligned(
+pub(crate) fn check_aligned(
     what: &'static str,
     address: u64,
     bytes: usize,

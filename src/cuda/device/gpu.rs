@@ -161,11 +161,11 @@ impl Gpu {
         Some(2.0 * 1e3 * f64::from(khz) * f64::from(bits) / 8.0)
     }
 
-    pub(in crate::cuda) fn context(&self) -> &Arc<CudaContext> {
+    pub(crate) fn context(&self) -> &Arc<CudaContext> {
         &self.0.context
     }
 
-    pub(in crate::cuda) fn stream(&self) -> &Arc<CudaStream> {
+    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
         &self.0.stream
     }
 
@@ -180,19 +180,19 @@ impl Gpu {
     }
 
     /// Refuses memory that belongs to another one.
-    pub(in crate::cuda) fn check_own(&self, owner: &Gpu) -> Result<(), CudaError> {
+    pub(crate) fn check_own(&self, owner: &Gpu) -> Result<(), CudaError> {
         if self.is(owner) { Ok(()) } else { Err(CudaError::OtherGpu) }
     }
 
     /// Makes the context current on this thread. An error that cudarc recorded when something was
     /// dropped stays recorded: [`Gpu::synchronize`] and [`Gpu::read`] report it.
-    pub(in crate::cuda) fn bind(&self) -> Result<(), CudaError> {
+    pub(crate) fn bind(&self) -> Result<(), CudaError> {
         // SAFETY: the context lives as long as the `Gpu`.
         Ok(unsafe { result::ctx::set_current(self.context().cu_ctx()) }?)
     }
 
     /// Returns an event that can be timed.
-    pub(in crate::cuda) fn event(&self) -> Result<CudaEvent, CudaError> {
+    pub(crate) fn event(&self) -> Result<CudaEvent, CudaError> {
         Ok(self.context().new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))?)
     }
 
@@ -231,7 +231,7 @@ impl Gpu {
     }
 
     /// Returns the driver's refusal of so many bytes.
-    pub(in crate::cuda) fn allocation(&self, error: DriverError, needed: usize) -> CudaError {
+    pub(crate) fn allocation(&self, error: DriverError, needed: usize) -> CudaError {
         match error.0 {
             CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 let free = self.context().mem_get_info().map_or(0, |(free, _)| free);
@@ -245,16 +245,13 @@ impl Gpu {
     ///
     /// # Errors
     /// When there is no such file, or it cannot be compiled or loaded.
-    pub(in crate::cuda) fn kernels<T: CudaReal>(
-        &self,
-        unit: &str,
-    ) -> Result<Arc<CudaModule>, CudaError> {
+    pub(crate) fn kernels<T: CudaReal>(&self, unit: &str) -> Result<Arc<CudaModule>, CudaError> {
         self.instance::<T>(unit, &[])
     }
 
     /// Returns the kernels of a file, compiled with the macros `defines` in any order, for a file
     /// of which there are many instances ([`Gpu::kernels`]).
-    pub(in crate::cuda) fn instance<T: CudaReal>(
+    pub(crate) fn instance<T: CudaReal>(
         &self,
         unit: &str,
         defines: &[(&'static str, String)],
@@ -270,7 +267,7 @@ impl Gpu {
     ///
     /// # Errors
     /// The error of the first one that fails ([`Gpu::kernels`]).
-    pub(in crate::cuda) fn prepare<T: CudaReal>(
+    pub(crate) fn prepare<T: CudaReal>(
         &self,
         instances: &[(&str, &[(&'static str, String)])],
     ) -> Result<Vec<Arc<CudaModule>>, CudaError> {

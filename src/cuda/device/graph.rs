@@ -87,7 +87,7 @@ impl Drop for Graph {
 /// Work that runs more than once: first as plain launches, which load what a capture cannot; the
 /// second time it is captured, and replayed from then on.
 #[derive(Default)]
-pub(in crate::cuda) enum Captured<G> {
+pub(crate) enum Captured<G> {
     #[default]
     New,
     Ran,
@@ -99,7 +99,7 @@ impl<G> Captured<G> {
     ///
     /// # Errors
     /// That of the function called; the same one is due the next time.
-    pub(in crate::cuda) fn run<C: ?Sized, E>(
+    pub(crate) fn run<C: ?Sized, E>(
         &mut self,
         on: &mut C,
         plain: impl FnOnce(&mut C) -> Result<(), E>,
@@ -116,10 +116,7 @@ impl<G> Captured<G> {
     }
 
     /// Returns the graph of work that has run, made by `capture` if there is none.
-    pub(in crate::cuda) fn ready<E>(
-        &mut self,
-        capture: impl FnOnce() -> Result<G, E>,
-    ) -> Result<&mut G, E> {
+    pub(crate) fn ready<E>(&mut self, capture: impl FnOnce() -> Result<G, E>) -> Result<&mut G, E> {
         if !matches!(self, Captured::Ready(_)) {
             *self = Captured::Ready(capture()?);
         }

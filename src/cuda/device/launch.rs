@@ -13,7 +13,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// Threads in a block.
-pub(in crate::cuda) const BLOCK: u32 = constants::BLOCK as u32;
+pub(crate) const BLOCK: u32 = constants::BLOCK as u32;
 
 /// Returns one thread for each of `width × height` cells, consecutive along the width; a block
 /// takes `line` cells along it, more where the height is small.
@@ -26,11 +26,11 @@ fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
 }
 
 /// A kernel in a module, and the launch that it is made for.
-pub(in crate::cuda) struct Function {
+pub(crate) struct Function {
     /// Its name in its file.
-    pub(in crate::cuda) name: &'static str,
-    pub(in crate::cuda) code: CudaFunction,
-    pub(in crate::cuda) config: LaunchConfig,
+    pub(crate) name: &'static str,
+    pub(crate) code: CudaFunction,
+    pub(crate) config: LaunchConfig,
     /// Whether its start may overlap with the end of the kernel before it.
     overlaps: bool,
     /// Bytes of its parameters, where the driver tells them; in builds with debug assertions.
@@ -46,17 +46,13 @@ impl Function {
     }
 
     /// Returns the number of such blocks that a device runs at once, one at least.
-    pub(in crate::cuda) fn at_once(
-        &self,
-        gpu: &Gpu,
-        config: &LaunchConfig,
-    ) -> Result<u32, CudaError> {
+    pub(crate) fn at_once(&self, gpu: &Gpu, config: &LaunchConfig) -> Result<u32, CudaError> {
         Ok((self.occupancy(config)? * gpu.info().multiprocessors as u32).max(1))
     }
 }
 
 /// A kernel that takes the arguments `A`.
-pub(in crate::cuda) struct Kernel<A> {
+pub(crate) struct Kernel<A> {
     function: Function,
     of: PhantomData<fn(A)>,
 }
@@ -71,7 +67,7 @@ impl<A> Deref for Kernel<A> {
 
 impl<A: Arguments> Kernel<A> {
     /// Returns the first kernel in `module` that takes such arguments, in one block.
-    pub(in crate::cuda) fn new(module: &Arc<CudaModule>) -> Result<Self, CudaError> {
+    pub(crate) fn new(module: &Arc<CudaModule>) -> Result<Self, CudaError> {
         Self::named(module, A::NAMES[0])
     }
 
@@ -82,7 +78,7 @@ impl<A: Arguments> Kernel<A> {
     ///
     /// # Panics
     /// When it takes other arguments.
-    pub(in crate::cuda) fn named(module: &Arc<CudaModule>, name: &str) -> Result<Self, CudaError> {
+    pub(crate) fn named(module: &Arc<CudaModule>, name: &str) -> Result<Self, CudaError> {
         let name = A::NAMES.iter().find(|&&of| of == name).expect("a kernel with these arguments");
         let code = module.load_function(name).map_err(|error| match error.0 {
             CUresult::CUDA_ERROR_NOT_FOUND => CudaError::NoKernel((*name).into()),
@@ -95,7 +91,7 @@ impl<A: Arguments> Kernel<A> {
     }
 
     /// Returns the kernels of these names, as [`Kernel::named`].
-    pub(in crate::cuda) fn each<const N: usize>(
+    pub(crate) fn each<const N: usize>(
         module: &Arc<CudaModule>,
         names: [&str; N],
     ) -> Result<[Self; N], CudaError> {
@@ -105,7 +101,7 @@ impl<A: Arguments> Kernel<A> {
     }
 
     /// Returns the same for such a launch.
-    pub(in crate::cuda) fn with(mut self, config: LaunchConfig) -> Self {
+    pub(crate) fn with(mut self, config: LaunchConfig) -> Self {
         self.function.config = config;
         self
     }
@@ -115,7 +111,7 @@ impl<A: Arguments> Kernel<A> {
     /// is room for them and wait for that kernel's results themselves. Code compiled for 9.0 or
     /// later does (`wait_for_previous` in `kernels/device`); older PTX that the driver makes code
     /// of for a newer device does not, and nothing overlaps.
-    pub(in crate::cuda) fn overlapping(mut self) -> Self {
+    pub(crate) fn overlapping(mut self) -> Self {
         let compiled_for = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
         let waits = self.code.get_attribute(compiled_for).is_ok_and(|sm| sm >= 90);
         self.function.overlaps = waits;
@@ -138,7 +134,7 @@ impl<A: Arguments> Kernel<A> {
     /// With debug assertions, if the driver knows that the kernel's parameters are of other sizes, or
     /// more or fewer: an argument that only some instances have is missing, or not one of this
     /// instance.
-    pub(in crate::cuda) unsafe fn launch(&self, gpu: &Gpu, arguments: &A) -> Result<(), CudaError> {
+    pub(crate) unsafe fn launch(&self, gpu: &Gpu, arguments: &A) -> Result<(), CudaError> {
         // SAFETY: the caller's promise.
         unsafe { self.launch_as(gpu, self.config, arguments) }
     }
@@ -147,7 +143,7 @@ impl<A: Arguments> Kernel<A> {
     ///
     /// # Safety
     /// See [`Kernel::launch`].
-    pub(in crate::cuda) unsafe fn launch_as(
+    pub(crate) unsafe fn launch_as(
         &self,
         gpu: &Gpu,
         config: LaunchConfig,
@@ -210,15 +206,15 @@ fn parameters(code: &CudaFunction) -> Option<Vec<usize>> {
 
 /// Most pins of a netlist: kernels count them in 32 bits, a block's stride and a piece's pins
 /// beyond the last one included.
-pub(in crate::cuda) const MOST_PINS: usize = u32::MAX as usize - BLOCK as usize - PIECE_PINS;
+pub(crate) const MOST_PINS: usize = u32::MAX as usize - BLOCK as usize - PIECE_PINS;
 
 /// Most blocks along the second and third axis of a grid.
-pub(in crate::cuda) const MOST_BLOCKS: u32 = 65535;
+pub(crate) const MOST_BLOCKS: u32 = 65535;
 
 /// Returns the grid of [`cover_lines`], except that for fewer than `line` cells across a block is
 /// as wide as they are and has other than [`BLOCK`] threads: for kernels without sums. (An H200,
 /// 10000 × 100 in f64: the DCT's post-processing 4 % faster, other kernels slower.)
-pub(in crate::cuda) fn fit(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
+pub(crate) fn fit(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     if width >= line as usize {
         return cover_lines(line, (width, height));
     }
@@ -229,14 +225,14 @@ pub(in crate::cuda) fn fit(line: u32, (width, height): (usize, usize)) -> Launch
 
 /// Returns the grid of [`cover`] with no more blocks down the height than a grid can have, for
 /// kernels with a grid-stride loop over the height.
-pub(in crate::cuda) fn cover_lines(line: u32, cells: (usize, usize)) -> LaunchConfig {
+pub(crate) fn cover_lines(line: u32, cells: (usize, usize)) -> LaunchConfig {
     let mut config = cover(line, cells);
     config.grid_dim.1 = config.grid_dim.1.min(MOST_BLOCKS);
     config
 }
 
 /// Returns the same launch for each of `maps` maps.
-pub(in crate::cuda) fn stacked(mut config: LaunchConfig, maps: usize) -> LaunchConfig {
+pub(crate) fn stacked(mut config: LaunchConfig, maps: usize) -> LaunchConfig {
     config.grid_dim.2 = maps as u32;
     config
 }
@@ -248,7 +244,7 @@ const TURNS: u32 = 8;
 /// loop takes the rest of the height, so that the sum over the grid that ends the kernel has few
 /// blocks to wait for. (An H200, the solve at 1024² and 2048²: 2 % faster than with two or four
 /// times the blocks. At 4096², where a thread would take 26 turns, 1 % slower: hence [`TURNS`].)
-pub(in crate::cuda) fn cover_for_sum(
+pub(crate) fn cover_for_sum(
     gpu: &Gpu,
     kernel: &Function,
     cells: (usize, usize),
@@ -266,7 +262,7 @@ fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
 }
 
 /// Returns a launch of so many blocks.
-pub(in crate::cuda) fn blocks_with(threads: u32, blocks: usize) -> LaunchConfig {
+pub(crate) fn blocks_with(threads: u32, blocks: usize) -> LaunchConfig {
     grid_with((threads, 1), (blocks as u32, 1))
 }
 
@@ -275,17 +271,17 @@ fn grid_with((wide, tall): (u32, u32), (across, down): (u32, u32)) -> LaunchConf
 }
 
 /// Returns a launch of so many blocks of [`BLOCK`] threads.
-pub(in crate::cuda) fn grid_of(blocks: usize) -> LaunchConfig {
+pub(crate) fn grid_of(blocks: usize) -> LaunchConfig {
     blocks_with(BLOCK, blocks)
 }
 
 /// Returns the blocks of [`BLOCK`] threads, one thread per element; one block at least.
-pub(in crate::cuda) fn blocks_for(elements: usize) -> LaunchConfig {
+pub(crate) fn blocks_for(elements: usize) -> LaunchConfig {
     grid_of(elements.div_ceil(BLOCK as usize).max(1))
 }
 
 /// At most `blocks` blocks of [`BLOCK`] threads, and no more than the device runs at once.
-pub(in crate::cuda) fn blocks_at_once(
+pub(crate) fn blocks_at_once(
     gpu: &Gpu,
     kernel: &Function,
     blocks: usize,

@@ -78,7 +78,7 @@ impl<E: DeviceValue> DeviceVec<E> {
     /// `address` is that of `length` values in memory that was allocated for `gpu`'s stream
     /// (asynchronously, where the device allocates so), which nothing else frees or uses from here
     /// on.
-    pub(in crate::cuda) unsafe fn from_raw(gpu: &Gpu, address: CUdeviceptr, length: usize) -> Self {
+    pub(crate) unsafe fn from_raw(gpu: &Gpu, address: CUdeviceptr, length: usize) -> Self {
         DeviceVec { gpu: gpu.clone(), address, length, of: PhantomData }
     }
 
@@ -93,7 +93,7 @@ impl<E: DeviceValue> DeviceVec<E> {
     }
 
     /// Gives the memory up: its device, address and number of values.
-    pub(in crate::cuda) fn into_raw(self) -> (Gpu, CUdeviceptr, usize) {
+    pub(crate) fn into_raw(self) -> (Gpu, CUdeviceptr, usize) {
         let memory = std::mem::ManuallyDrop::new(self);
         // SAFETY: `memory` is neither used nor dropped after this.
         let gpu = unsafe { std::ptr::read(&memory.gpu) };
@@ -157,7 +157,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         self.as_view_mut().split_at(middle)
     }
 
-    pub(in crate::cuda) fn address(&self) -> &CUdeviceptr {
+    pub(crate) fn address(&self) -> &CUdeviceptr {
         &self.address
     }
 }
@@ -180,7 +180,7 @@ impl<E: DeviceValue> Drop for DeviceVec<E> {
 /// Device memory and copies of it.
 impl Gpu {
     /// Refuses memory of another device, or of more or fewer values.
-    pub(in crate::cuda) fn check<'a, E: DeviceValue>(
+    pub(crate) fn check<'a, E: DeviceValue>(
         &self,
         what: &'static str,
         memory: impl Into<DeviceSlice<'a, E>>,
@@ -192,7 +192,7 @@ impl Gpu {
     }
 
     /// Returns the stream, to enqueue work on memory that must be this device's.
-    pub(in crate::cuda) fn enter_with<'a, E: DeviceValue>(
+    pub(crate) fn enter_with<'a, E: DeviceValue>(
         &self,
         memory: impl Into<DeviceSlice<'a, E>>,
     ) -> Result<StreamGuard<'_>, CudaError> {
@@ -209,10 +209,7 @@ impl Gpu {
     }
 
     /// Enqueues that all of `values` become zero.
-    pub(in crate::cuda) fn clear<E: DeviceValue>(
-        &self,
-        values: &mut DeviceVec<E>,
-    ) -> Result<(), CudaError> {
+    pub(crate) fn clear<E: DeviceValue>(&self, values: &mut DeviceVec<E>) -> Result<(), CudaError> {
         let stream = self.enter_with(&*values)?;
         let bytes = values.len() * size_of::<E>();
         if bytes == 0 {
@@ -255,7 +252,7 @@ impl Gpu {
     ///
     /// # Safety
     /// The values stay as they are until the stream has been waited for.
-    pub(in crate::cuda) unsafe fn write_later<'a, E: DeviceValue>(
+    pub(crate) unsafe fn write_later<'a, E: DeviceValue>(
         &self,
         values: &[E],
         to: impl Into<DeviceSliceMut<'a, E>>,
@@ -305,7 +302,7 @@ impl Gpu {
     ///
     /// # Safety
     /// Nothing uses `to` until the stream has been waited for.
-    pub(in crate::cuda) unsafe fn read_later<'a, E: DeviceValue>(
+    pub(crate) unsafe fn read_later<'a, E: DeviceValue>(
         &self,
         values: impl Into<DeviceSlice<'a, E>>,
         to: &mut [E],
@@ -397,7 +394,7 @@ macro_rules! view {
                 $view { address, length: range.len(), ..self }
             }
 
-            pub(in crate::cuda) fn address(&self) -> &CUdeviceptr {
+            pub(crate) fn address(&self) -> &CUdeviceptr {
                 &self.address
             }
 
@@ -406,7 +403,7 @@ macro_rules! view {
             /// # Safety
             /// At `address` there are `length` values in memory of `gpu`'s device that may be used
             /// so by the work that the view is given to.
-            pub(in crate::cuda) unsafe fn from_raw(
+            pub(crate) unsafe fn from_raw(
                 gpu: &'a Gpu,
                 address: CUdeviceptr,
                 length: usize,
@@ -450,9 +447,7 @@ impl<'a, E: DeviceValue> DeviceSliceMut<'a, E> {
 }
 
 /// Returns the complex numbers as the real ones they consist of.
-pub(in crate::cuda) fn reals<T: CudaReal>(
-    values: DeviceSliceMut<'_, T::Complex>,
-) -> DeviceSliceMut<'_, T> {
+pub(crate) fn reals<T: CudaReal>(values: DeviceSliceMut<'_, T::Complex>) -> DeviceSliceMut<'_, T> {
     const { assert!(size_of::<T::Complex>() == 2 * size_of::<T>()) };
     let DeviceSliceMut { gpu, address, length, .. } = values;
     DeviceSliceMut { gpu, address, length: 2 * length, of: PhantomData }
@@ -471,13 +466,13 @@ impl<'a, E: DeviceValue> From<&'a mut DeviceVec<E>> for DeviceSliceMut<'a, E> {
 }
 
 /// DeviceArrays on one device that only the arguments of kernels lead to.
-pub(in crate::cuda) struct DeviceArrays {
+pub(crate) struct DeviceArrays {
     gpu: Gpu,
     all: Vec<Box<dyn Send + Sync>>,
 }
 
 impl DeviceArrays {
-    pub(in crate::cuda) fn new(gpu: &Gpu) -> Self {
+    pub(crate) fn new(gpu: &Gpu) -> Self {
         DeviceArrays { gpu: gpu.clone(), all: Vec::new() }
     }
 
@@ -487,14 +482,11 @@ impl DeviceArrays {
         pointer
     }
 
-    pub(in crate::cuda) fn upload<E: DeviceValue>(
-        &mut self,
-        values: &[E],
-    ) -> Result<Pointer<E>, CudaError> {
+    pub(crate) fn upload<E: DeviceValue>(&mut self, values: &[E]) -> Result<Pointer<E>, CudaError> {
         Ok(self.keep(self.gpu.upload(values)?))
     }
 
-    pub(in crate::cuda) fn upload_each<E: DeviceValue>(
+    pub(crate) fn upload_each<E: DeviceValue>(
         &mut self,
         count: usize,
         of: impl Fn(usize) -> E + Sync,
@@ -502,10 +494,7 @@ impl DeviceArrays {
         Ok(self.keep(self.gpu.upload_each(count, of)?))
     }
 
-    pub(in crate::cuda) fn zeros<E: DeviceValue>(
-        &mut self,
-        count: usize,
-    ) -> Result<Pointer<E>, CudaError> {
+    pub(crate) fn zeros<E: DeviceValue>(&mut self, count: usize) -> Result<Pointer<E>, CudaError> {
         Ok(self.keep(self.gpu.zeros(count)?))
     }
 }
@@ -517,7 +506,7 @@ const POLLED: Duration = Duration::from_millis(20);
 
 /// Page-locked memory of the host: copies from and to it need not wait, and the
 /// device reads and writes it at the address that the host has for it.
-pub(in crate::cuda) struct Pinned<E: DeviceValue> {
+pub(crate) struct Pinned<E: DeviceValue> {
     gpu: Gpu,
     start: NonNull<E>,
     length: usize,
@@ -528,7 +517,7 @@ unsafe impl<E: DeviceValue> Send for Pinned<E> {}
 
 impl<E: DeviceValue> Pinned<E> {
     /// Returns `length` zeros, at least one.
-    pub(in crate::cuda) fn zeros(gpu: &Gpu, length: usize) -> Result<Self, CudaError> {
+    pub(crate) fn zeros(gpu: &Gpu, length: usize) -> Result<Self, CudaError> {
         let bytes = length.max(1) * size_of::<E>();
         let stream = gpu.stream_guard()?;
         stream.check_not_capturing()?;
@@ -542,17 +531,17 @@ impl<E: DeviceValue> Pinned<E> {
 
     /// Returns the memory's start, for what the device writes at any time and the host reads
     /// atomically.
-    pub(in crate::cuda) fn start(&self) -> NonNull<E> {
+    pub(crate) fn start(&self) -> NonNull<E> {
         self.start
     }
 
     /// Returns the address that kernels write at: page-locked memory has one for host and device.
-    pub(in crate::cuda) fn address(&self) -> u64 {
+    pub(crate) fn address(&self) -> u64 {
         self.start.as_ptr().expose_provenance() as u64
     }
 
     /// Copies `from`, as many values as this holds, to the host and waits for all work enqueued.
-    pub(in crate::cuda) fn receive(&mut self, from: &DeviceVec<E>) -> Result<&[E], CudaError> {
+    pub(crate) fn receive(&mut self, from: &DeviceVec<E>) -> Result<&[E], CudaError> {
         // SAFETY: `length` values that this owns, all written once; nothing else
         // uses them, for `self` is borrowed exclusively.
         let kept = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) };
@@ -570,11 +559,7 @@ impl Pinned<f64> {
     ///
     /// # Errors
     /// The failure of the device since the last wait, where it does not come within [`POLLED`].
-    pub(in crate::cuda) fn wait_for(
-        &mut self,
-        number: f64,
-        flags: usize,
-    ) -> Result<&[f64], CudaError> {
+    pub(crate) fn wait_for(&mut self, number: f64, flags: usize) -> Result<&[f64], CudaError> {
         self.gpu.stream_guard()?.check_not_capturing()?;
         let values = self.length - flags;
         let is_there = |at: usize| {

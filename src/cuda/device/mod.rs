@@ -2,9 +2,9 @@
 //! compiled and cached, launches, graphs, times and errors.
 
 mod arguments;
-pub(in crate::cuda) mod bindings;
+pub(crate) mod bindings;
 pub mod compile;
-pub(in crate::cuda) mod constants;
+pub(crate) mod constants;
 mod error;
 mod gpu;
 mod graph;
@@ -34,15 +34,15 @@ pub use timing::{Marks, Spread, measure};
 pub use usage::KernelUse;
 pub use value::DeviceValue;
 
-pub(in crate::cuda) use arguments::{Any, Arguments, Array, KernelArgument, Pointer, pointers};
-pub(in crate::cuda) use error::{WIDEST, check_aligned, check_length};
-pub(in crate::cuda) use graph::Captured;
-pub(in crate::cuda) use launch::{
+pub(crate) use arguments::{Any, Arguments, Array, KernelArgument, Pointer, pointers};
+pub(crate) use error::{WIDEST, check_aligned, check_length};
+pub(crate) use graph::Captured;
+pub(crate) use launch::{
     BLOCK, Function, Kernel, MOST_BLOCKS, MOST_PINS, blocks_at_once, blocks_for, blocks_with,
     cover_for_sum, cover_lines, fit, grid_of, stacked,
 };
-pub(in crate::cuda) use memory::{DeviceArrays, Pinned, reals};
-pub(in crate::cuda) use probe::check_cufft;
+pub(crate) use memory::{DeviceArrays, Pinned, reals};
+pub(crate) use probe::check_cufft;
 #[cfg(feature = "python")]
 pub(crate) use stream::CallersCapture;
-pub(in crate::cuda) use stream::{Branch, Resource, StreamGuard};
+pub(crate) use stream::{Branch, Resource, StreamGuard};

@@ -98,7 +98,7 @@ pub(super) fn probe_devices() -> Capabilities {
 ///
 /// # Errors
 /// [`CudaError::NoCufft`] or [`CudaError::OldDriver`].
-pub(in crate::cuda) fn check_cufft() -> Result<(), CudaError> {
+pub(crate) fn check_cufft() -> Result<(), CudaError> {
     // SAFETY: only opens the library and closes it again.
     if !unsafe { cudarc::cufft::sys::is_culib_present() } {
         return Err(CudaError::NoCufft);

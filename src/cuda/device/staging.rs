@@ -109,7 +109,7 @@ impl Drop for Staging {
 
 impl Gpu {
     /// Returns `of(i)` for each `i` of `0..count` in device memory; the copy is enqueued.
-    pub(in crate::cuda) fn upload_each<E: DeviceValue>(
+    pub(crate) fn upload_each<E: DeviceValue>(
         &self,
         count: usize,
         of: impl Fn(usize) -> E + Sync,
@@ -120,7 +120,7 @@ impl Gpu {
     }
 
     /// Enqueues the copy of `of(i)` to value `i` of `to`.
-    pub(in crate::cuda) fn write_each<'a, E: DeviceValue>(
+    pub(crate) fn write_each<'a, E: DeviceValue>(
         &self,
         to: impl Into<DeviceSliceMut<'a, E>>,
         of: impl Fn(usize) -> E + Sync,

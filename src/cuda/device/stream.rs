@@ -52,7 +52,7 @@ impl StreamOrder {
 }
 
 /// Resources of the driver, to be returned to it.
-pub(in crate::cuda) enum Resource {
+pub(crate) enum Resource {
     /// Memory of the device.
     Device(sys::CUdeviceptr),
     /// Page-locked memory of the host.
@@ -129,29 +129,29 @@ impl Drop for NoCapture<'_> {
 
 /// The stream that work goes to at present, with its context current on this thread, and no capture
 /// by another thread while this is held.
-pub(in crate::cuda) struct StreamGuard<'a> {
+pub(crate) struct StreamGuard<'a> {
     stream: sys::CUstream,
     capturing: bool,
     _no_capture: Option<NoCapture<'a>>,
 }
 
 impl StreamGuard<'_> {
-    pub(in crate::cuda) fn raw(&self) -> sys::CUstream {
+    pub(crate) fn raw(&self) -> sys::CUstream {
         self.stream
     }
 
     /// Whether work becomes part of a graph and does not run yet.
-    pub(in crate::cuda) fn is_capturing(&self) -> bool {
+    pub(crate) fn is_capturing(&self) -> bool {
         self.capturing
     }
 
     /// Refuses what a graph cannot hold.
-    pub(in crate::cuda) fn check_not_capturing(&self) -> Result<(), CudaError> {
+    pub(crate) fn check_not_capturing(&self) -> Result<(), CudaError> {
         if self.capturing { Err(CudaError::Capturing) } else { Ok(()) }
     }
 
     /// Waits until everything enqueued so far has run.
-    pub(in crate::cuda) fn synchronize(&self) -> Result<(), CudaError> {
+    pub(crate) fn synchronize(&self) -> Result<(), CudaError> {
         self.check_not_capturing()?;
         // SAFETY: the stream is of the context that is current, and lives: the own one as long
         // as the `Gpu`, another one as `on_stream` asks.
@@ -159,14 +159,14 @@ impl StreamGuard<'_> {
     }
 
     /// Marks this point of the stream's work.
-    pub(in crate::cuda) fn record(&self, event: &CudaEvent) -> Result<(), CudaError> {
+    pub(crate) fn record(&self, event: &CudaEvent) -> Result<(), CudaError> {
         // SAFETY: as in `synchronize`; the event is of the same context.
         Ok(unsafe { result::event::record(event.cu_event(), self.stream) }?)
     }
 
     /// Has what is enqueued next wait for what was before the event's last mark, on this device or
     /// another.
-    pub(in crate::cuda) fn wait_for(&self, event: &CudaEvent) -> Result<(), CudaError> {
+    pub(crate) fn wait_for(&self, event: &CudaEvent) -> Result<(), CudaError> {
         wait_for(event, self.stream)
     }
 
@@ -176,7 +176,7 @@ impl StreamGuard<'_> {
     /// # Safety
     /// Both addresses hold as many lines in memory of the stream's context, which lives until the
     /// stream has passed this.
-    pub(in crate::cuda) unsafe fn copy_lines(
+    pub(crate) unsafe fn copy_lines(
         &self,
         (from, from_pitch): (sys::CUdeviceptr, usize),
         (to, to_pitch): (sys::CUdeviceptr, usize),
@@ -207,7 +207,7 @@ impl StreamGuard<'_> {
 
 /// A [`Gpu`] while this thread alone may enqueue to it, or to one stream; ends with what was before
 /// it.
-pub(in crate::cuda) struct CaptureGuard<'a> {
+pub(crate) struct CaptureGuard<'a> {
     gpu: &'a Gpu,
     before: Option<Current>,
     lock: Option<RwLockWriteGuard<'a, ()>>,
@@ -227,7 +227,7 @@ impl Gpu {
     }
 
     /// Returns the stream, to enqueue to or to wait for.
-    pub(in crate::cuda) fn stream_guard(&self) -> Result<StreamGuard<'_>, CudaError> {
+    pub(crate) fn stream_guard(&self) -> Result<StreamGuard<'_>, CudaError> {
         if let Some(Current { stream, capturing, .. }) = self.current() {
             self.bind()?;
             return Ok(StreamGuard { stream, capturing, _no_capture: None });
@@ -247,7 +247,7 @@ impl Gpu {
 
     /// Returns both results, computed at the same time by two threads. If another thread might wait
     /// for this one, `first` runs here before `here`.
-    pub(in crate::cuda) fn in_parallel<A: Send, B>(
+    pub(crate) fn in_parallel<A: Send, B>(
         first: impl FnOnce() -> A + Send,
         here: impl FnOnce() -> B,
     ) -> (A, B) {
@@ -266,7 +266,7 @@ impl Gpu {
 
     /// Returns the results of `make` on each of several devices, at the same time by a thread for
     /// each; one after the other if there is one, or another thread might wait for this one.
-    pub(in crate::cuda) fn on_each<R: Send, E: Send>(
+    pub(crate) fn on_each<R: Send, E: Send>(
         gpus: &[&Gpu],
         make: impl Fn(usize, &Gpu) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, E> {
@@ -284,7 +284,7 @@ impl Gpu {
     }
 
     /// Waits for everything on the device, on whichever stream.
-    pub(in crate::cuda) fn wait_for_device(&self) -> Result<(), CudaError> {
+    pub(crate) fn wait_for_device(&self) -> Result<(), CudaError> {
         // Held during the wait, which would break another thread's capture.
         let stream = self.stream_guard()?;
         stream.check_not_capturing()?;
@@ -292,7 +292,7 @@ impl Gpu {
     }
 
     /// Whether this thread's work becomes part of a graph at present and does not run yet.
-    pub(in crate::cuda) fn is_capturing(&self) -> bool {
+    pub(crate) fn is_capturing(&self) -> bool {
         self.current().is_some_and(|current| current.capturing)
     }
 
@@ -333,7 +333,7 @@ impl Gpu {
     }
 
     /// Returns the own stream for this thread alone, for a capture: every other thread waits.
-    pub(in crate::cuda) fn capture_guard(&self) -> Result<CaptureGuard<'_>, CudaError> {
+    pub(crate) fn capture_guard(&self) -> Result<CaptureGuard<'_>, CudaError> {
         self.reserve(self.stream().cu_stream(), true)
     }
 
@@ -362,7 +362,7 @@ impl Gpu {
     ///
     /// # Safety
     /// See [`interop::on_stream`](crate::cuda::interop::on_stream).
-    pub(in crate::cuda) unsafe fn on_stream<R>(
+    pub(crate) unsafe fn on_stream<R>(
         &self,
         stream: sys::CUstream,
         body: impl FnOnce() -> R,
@@ -401,7 +401,7 @@ impl Gpu {
     ///
     /// # Safety
     /// It was made on this device and is not used again by what is enqueued later.
-    pub(in crate::cuda) unsafe fn free(&self, resource: Resource) {
+    pub(crate) unsafe fn free(&self, resource: Resource) {
         let stream_order = &self.0.stream_order;
         let to_free = || stream_order.to_free.lock();
         let has_another = CURRENT.get().is_some() && self.current().is_none();
@@ -507,7 +507,7 @@ impl Gpu {
 }
 
 /// A second branch of the graphs that are captured on a [`Gpu`].
-pub(in crate::cuda) struct Branch {
+pub(crate) struct Branch {
     gpu: Gpu,
     stream: Arc<CudaStream>,
     begun: CudaEvent,
@@ -515,7 +515,7 @@ pub(in crate::cuda) struct Branch {
 }
 
 impl Branch {
-    pub(in crate::cuda) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
         let (stream, context) = (gpu.context().new_stream()?, gpu.context());
         let (begun, ended) = (context.new_event(None)?, context.new_event(None)?);
         Ok(Branch { gpu: gpu.clone(), stream, begun, ended })
@@ -530,7 +530,7 @@ impl Branch {
     ///
     /// # Safety
     /// Nothing that one of them enqueues writes what something of the other reads or writes.
-    pub(in crate::cuda) unsafe fn fork<C, E: From<CudaError>>(
+    pub(crate) unsafe fn fork<C, E: From<CudaError>>(
         &self,
         on: &mut C,
         branched: impl FnOnce(&mut C) -> Result<(), E>,

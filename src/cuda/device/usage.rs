@@ -31,7 +31,7 @@ pub struct KernelUse {
 
 impl KernelUse {
     /// Returns the usage of a kernel with its launch, called `name` and moving `bytes`.
-    pub(in crate::cuda) fn of(
+    pub(crate) fn of(
         gpu: &Gpu,
         name: impl Into<String>,
         kernel: &Function,

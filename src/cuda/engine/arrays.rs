@@ -294,10 +294,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Fails where bodies are in slots for the caller too.
-    pub(in crate::cuda) fn require_callers_order(
-        &self,
-        stage: &'static str,
-    ) -> Result<(), EngineError> {
+    pub(crate) fn require_callers_order(&self, stage: &'static str) -> Result<(), EngineError> {
         match self.stages.in_slots() {
             false => Ok(()),
             true => {

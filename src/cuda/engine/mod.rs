@@ -33,7 +33,7 @@ use crate::engine::{
 };
 use crate::grid::Map;
 use arrays::{ArrayKernels, Replays};
-pub(in crate::cuda) use stages::{BEGIN, END, Placer, PlacerCommand};
+pub(crate) use stages::{BEGIN, END, Placer, PlacerCommand};
 use stages::{Command, FORCE, Planned, PositionsIn, RankStages, Stages};
 use std::collections::HashSet;
 use std::mem::ManuallyDrop;

@@ -141,7 +141,7 @@ impl Drop for CufftPlan {
 
 /// Gives all one work area. They run one after the other on one stream,
 /// so one that fits the largest is enough.
-pub(in crate::cuda) fn share_work_area<T: CudaReal>(
+pub(crate) fn share_work_area<T: CudaReal>(
     gpu: &Gpu,
     ffts: &mut [&mut RealFft<T>],
 ) -> Result<(), CudaError> {
@@ -164,7 +164,7 @@ pub(in crate::cuda) fn share_work_area<T: CudaReal>(
 
 impl<T: CudaReal> RealFft<T> {
     /// Without a work area.
-    pub(in crate::cuda) fn new(
+    pub(crate) fn new(
         gpu: &Gpu,
         forward: bool,
         shape: &[usize],

@@ -49,28 +49,28 @@ impl Stage {
 /// The axes of a map along which an inverse is of sines: odd rows (x) or
 /// columns (y) of what it gives are negated.
 #[derive(Clone, Copy, Default)]
-pub(in crate::cuda) struct Sines {
-    pub(in crate::cuda) x: bool,
-    pub(in crate::cuda) y: bool,
+pub(crate) struct Sines {
+    pub(crate) x: bool,
+    pub(crate) y: bool,
 }
 
 impl Sines {
     /// Returns the sines of a 2-D transform.
-    pub(in crate::cuda) fn of(transform: Transform) -> Sines {
+    pub(crate) fn of(transform: Transform) -> Sines {
         Sines { x: transform == Transform::IdxstIdct, y: transform == Transform::IdctIdxst }
     }
 }
 
 /// Which coefficients a DCT keeps: `kernels/fft/keep.cuh`. Those smaller in magnitude than
 /// `epsilon` become zero, and `kept`, one number, gets how many are not.
-pub(in crate::cuda) struct Threshold<'a, T> {
-    pub(in crate::cuda) epsilon: T,
-    pub(in crate::cuda) kept: &'a mut DeviceVec<u64>,
-    pub(in crate::cuda) parts: &'a mut DeviceVec<Kept>,
+pub(crate) struct Threshold<'a, T> {
+    pub(crate) epsilon: T,
+    pub(crate) kept: &'a mut DeviceVec<u64>,
+    pub(crate) parts: &'a mut DeviceVec<Kept>,
 }
 
 /// Returns e^{-jπk/2n} for k = 0…n, computed in `f64` and rounded once.
-pub(in crate::cuda) fn twiddles<T: CudaReal>(
+pub(crate) fn twiddles<T: CudaReal>(
     gpu: &Gpu,
     n: usize,
 ) -> Result<DeviceVec<T::Complex>, CudaError> {
@@ -81,33 +81,33 @@ pub(in crate::cuda) fn twiddles<T: CudaReal>(
 
 /// Which transforms a plan is for, and how they are computed.
 #[derive(Clone, Copy)]
-pub(in crate::cuda) struct TransformSpec<'a> {
+pub(crate) struct TransformSpec<'a> {
     /// Kernel file that includes `fft/spectra.cuh`: `transforms`, or `spectral` for a solve.
-    pub(in crate::cuda) unit: &'a str,
+    pub(crate) unit: &'a str,
     /// Lengths, slowest axis first.
-    pub(in crate::cuda) shape: &'a [usize],
-    pub(in crate::cuda) batch: usize,
+    pub(crate) shape: &'a [usize],
+    pub(crate) batch: usize,
     /// Forward, inverse, or both.
-    pub(in crate::cuda) directions: &'a [bool],
-    pub(in crate::cuda) reorder: Reorder,
-    pub(in crate::cuda) post: PostProcessing,
+    pub(crate) directions: &'a [bool],
+    pub(crate) reorder: Reorder,
+    pub(crate) post: PostProcessing,
     /// [`Input::TYPE`] of what is read first.
-    pub(in crate::cuda) input: &'static str,
+    pub(crate) input: &'static str,
 }
 
 /// A batch of transforms along one, two or three axes, forward, inverse or both ways.
-pub(in crate::cuda) struct FusedTransform<T: CudaReal> {
-    pub(in crate::cuda) gpu: Gpu,
+pub(crate) struct FusedTransform<T: CudaReal> {
+    pub(crate) gpu: Gpu,
     /// Axes that it transforms.
-    pub(in crate::cuda) rank: usize,
-    pub(in crate::cuda) module: Arc<CudaModule>,
+    pub(crate) rank: usize,
+    pub(crate) module: Arc<CudaModule>,
     /// Slowest axis first, as the kernels take them: of lines `[1, lines, n]`, of maps `[1, m, n]`.
-    pub(in crate::cuda) lengths: [u32; 3],
+    pub(crate) lengths: [u32; 3],
     /// e^{-jπk/2N} of each that is transformed.
     twiddles: [DeviceVec<T::Complex>; 3],
     /// Values of all arrays, and complex numbers of all spectra.
-    pub(in crate::cuda) values: usize,
-    pub(in crate::cuda) half_spectra: usize,
+    pub(crate) values: usize,
+    pub(crate) half_spectra: usize,
     /// Whether the spectra fit in the device's cache.
     cached: i32,
     /// `None` in a direction that it was not made for.
@@ -125,7 +125,7 @@ pub(in crate::cuda) struct FusedTransform<T: CudaReal> {
 
 impl<T: CudaReal> FusedTransform<T> {
     /// For arrays of one to three axes. The FFTs, one for each direction, have no work area yet.
-    pub(in crate::cuda) fn new(gpu: &Gpu, spec: &TransformSpec<'_>) -> Result<Self, CudaError> {
+    pub(crate) fn new(gpu: &Gpu, spec: &TransformSpec<'_>) -> Result<Self, CudaError> {
         let &TransformSpec { unit, shape, batch, directions, reorder, post, input } = spec;
         let module = gpu.instance::<T>(unit, &spectral(shape.len(), input))?;
         let (lengths, batch_of_maps) = match *shape {
@@ -194,22 +194,22 @@ impl<T: CudaReal> FusedTransform<T> {
     }
 
     /// Returns its FFTs, for [`share_work_area`](super::share_work_area).
-    pub(in crate::cuda) fn ffts(&mut self) -> impl Iterator<Item = &mut RealFft<T>> {
+    pub(crate) fn ffts(&mut self) -> impl Iterator<Item = &mut RealFft<T>> {
         self.forward.iter_mut().chain(&mut self.inverse)
     }
 
     /// Returns the lengths and twiddles, as kernels around its FFTs take them.
-    pub(in crate::cuda) fn axes(&self) -> ([u32; 3], [Array<T::Complex>; 3]) {
+    pub(crate) fn axes(&self) -> ([u32; 3], [Array<T::Complex>; 3]) {
         (self.lengths, self.twiddles.each_ref().map(Array::from))
     }
 
     /// Returns the kernels before and after the FFT.
-    pub(in crate::cuda) fn kernels(&self, forward: bool) -> [&Function; 2] {
+    pub(crate) fn kernels(&self, forward: bool) -> [&Function; 2] {
         if forward { [&self.reorder, &self.post] } else { [&self.pre, &self.restore] }
     }
 
     /// Enqueues a forward transform, through the output and the spectra.
-    pub(in crate::cuda) fn dct<I: Input<T>>(
+    pub(crate) fn dct<I: Input<T>>(
         &mut self,
         input: DeviceSlice<'_, I>,
         spectra: &mut DeviceVec<T::Complex>,
@@ -222,7 +222,7 @@ impl<T: CudaReal> FusedTransform<T> {
     }
 
     /// Enqueues the forward FFT.
-    pub(in crate::cuda) fn forward_fft<'a, 'b>(
+    pub(crate) fn forward_fft<'a, 'b>(
         &mut self,
         values: impl Into<DeviceSlice<'a, T>>,
         spectra: impl Into<DeviceSliceMut<'b, T::Complex>>,
@@ -231,7 +231,7 @@ impl<T: CudaReal> FusedTransform<T> {
     }
 
     /// Enqueues the inverse FFT, which overwrites the spectra.
-    pub(in crate::cuda) fn inverse_fft(
+    pub(crate) fn inverse_fft(
         &mut self,
         spectra: &mut DeviceVec<T::Complex>,
         values: &mut DeviceVec<T>,
@@ -240,7 +240,7 @@ impl<T: CudaReal> FusedTransform<T> {
     }
 
     /// Enqueues the reordering before a forward FFT. `output` may be longer than the arrays.
-    pub(in crate::cuda) fn reorder<'a, I: Input<T>>(
+    pub(crate) fn reorder<'a, I: Input<T>>(
         &self,
         input: impl Into<DeviceSlice<'a, I>>,
         output: DeviceSliceMut<'_, T>,
@@ -260,7 +260,7 @@ impl<T: CudaReal> FusedTransform<T> {
     }
 
     /// Enqueues the post-processing after a forward FFT.
-    pub(in crate::cuda) fn post(
+    pub(crate) fn post(
         &self,
         spectra: &DeviceVec<T::Complex>,
         output: DeviceSliceMut<'_, T>,
@@ -286,7 +286,7 @@ impl<T: CudaReal> FusedTransform<T> {
     }
 
     /// Enqueues the pre-processing before an inverse FFT.
-    pub(in crate::cuda) fn pre<I: Input<T>>(
+    pub(crate) fn pre<I: Input<T>>(
         &self,
         input: DeviceSlice<'_, I>,
         spectra: &mut DeviceVec<T::Complex>,
@@ -305,7 +305,7 @@ impl<T: CudaReal> FusedTransform<T> {
     /// Enqueues the reordering after an inverse FFT. One output takes all
     /// arrays, with the signs that `sines[0]` asks for; of several, `outputs[k]`
     /// takes map k of `input` with those of `sines[k]`, and this is made for one map.
-    pub(in crate::cuda) fn restore<'a, const MAPS: usize>(
+    pub(crate) fn restore<'a, const MAPS: usize>(
         &self,
         input: &DeviceVec<T>,
         outputs: [impl Into<DeviceSliceMut<'a, T>>; MAPS],

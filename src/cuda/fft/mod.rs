@@ -7,6 +7,6 @@ mod rounds;
 pub use cufft::RealFft;
 pub use fused::Stage;
 
-pub(in crate::cuda) use cufft::share_work_area;
-pub(in crate::cuda) use fused::{FusedTransform, Sines, Threshold, TransformSpec, twiddles};
-pub(in crate::cuda) use rounds::Rounds;
+pub(crate) use cufft::share_work_area;
+pub(crate) use fused::{FusedTransform, Sines, Threshold, TransformSpec, twiddles};
+pub(crate) use rounds::Rounds;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 const TILE: u32 = TRANSPOSE_TILE as u32;
 
 /// Transposes of `[rows][cols]` maps.
-pub(in crate::cuda) struct Transpose<T: CudaReal> {
+pub(crate) struct Transpose<T: CudaReal> {
     gpu: Gpu,
     rows: u32,
     cols: u32,
@@ -32,7 +32,7 @@ pub(in crate::cuda) struct Transpose<T: CudaReal> {
 
 impl<T: CudaReal> Transpose<T> {
     /// Transposes `maps` maps, one after the other; `module` is any that includes `transpose.cuh`.
-    pub(in crate::cuda) fn new(
+    pub(crate) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
         maps: usize,
@@ -60,7 +60,7 @@ impl<T: CudaReal> Transpose<T> {
     }
 
     /// Enqueues it.
-    pub(in crate::cuda) fn run(
+    pub(crate) fn run(
         &self,
         input: &DeviceVec<T>,
         output: DeviceSliceMut<'_, T>,
@@ -87,14 +87,14 @@ impl<T: CudaReal> Transpose<T> {
 }
 
 /// A transform along all axes of arrays, and the buffers between its kernels.
-pub(in crate::cuda) struct Rounds<T: CudaReal> {
+pub(crate) struct Rounds<T: CudaReal> {
     /// In the order in which they come: the last axes first.
-    pub(in crate::cuda) rounds: Vec<FusedTransform<T>>,
+    pub(crate) rounds: Vec<FusedTransform<T>>,
     /// After every round; none where there is one round.
     transposes: Vec<Transpose<T>>,
-    pub(in crate::cuda) spectra: DeviceVec<T::Complex>,
+    pub(crate) spectra: DeviceVec<T::Complex>,
     /// Output of an inverse FFT, and values between rounds.
-    pub(in crate::cuda) reordered: DeviceVec<T>,
+    pub(crate) reordered: DeviceVec<T>,
     /// Input of the next transpose.
     turned: DeviceVec<T>,
 }
@@ -102,7 +102,7 @@ pub(in crate::cuda) struct Rounds<T: CudaReal> {
 impl<T: CudaReal> Rounds<T> {
     /// Plans rounds of `taken` axes each, the last axes first, with room for `copies` of the
     /// spectra.
-    pub(in crate::cuda) fn new(
+    pub(crate) fn new(
         gpu: &Gpu,
         spec: &TransformSpec<'_>,
         taken: &[usize],
@@ -143,7 +143,7 @@ impl<T: CudaReal> Rounds<T> {
     }
 
     /// Returns the kernels between the FFTs in the order in which they run.
-    pub(in crate::cuda) fn kernels(&self, forward: bool) -> Vec<&Function> {
+    pub(crate) fn kernels(&self, forward: bool) -> Vec<&Function> {
         let transposes = self.transposes.iter().map(|t| Some(&*t.kernel)).chain([None]);
         let rounds = self.rounds.iter().zip(transposes);
         rounds.flat_map(|(round, last)| round.kernels(forward).into_iter().chain(last)).collect()
@@ -152,7 +152,7 @@ impl<T: CudaReal> Rounds<T> {
     /// Enqueues a DCT along every axis. A threshold is part of the last kernel. The output holds
     /// the reordered array of a single round in between: one buffer less to pass through the cache
     /// (an H200, 2048²: 5 % faster in f32).
-    pub(in crate::cuda) fn dct<I: Input<T>>(
+    pub(crate) fn dct<I: Input<T>>(
         &mut self,
         input: DeviceSlice<'_, I>,
         mut output: DeviceSliceMut<'_, T>,
@@ -176,7 +176,7 @@ impl<T: CudaReal> Rounds<T> {
 
     /// Enqueues an inverse transform. `sines` has those of every round: an axis that is transformed
     /// alone is the columns there, whichever axis of the array it is.
-    pub(in crate::cuda) fn inverse<I: Input<T>>(
+    pub(crate) fn inverse<I: Input<T>>(
         &mut self,
         input: DeviceSlice<'_, I>,
         output: DeviceSliceMut<'_, T>,
@@ -188,7 +188,7 @@ impl<T: CudaReal> Rounds<T> {
 
     /// Enqueues one stage of a transform of one round on what the one before it left, that of a
     /// DCT's first in `output`.
-    pub(in crate::cuda) fn stage<I: Input<T>>(
+    pub(crate) fn stage<I: Input<T>>(
         &mut self,
         (stage, forward): (Stage, bool),
         input: DeviceSlice<'_, I>,
@@ -209,7 +209,7 @@ impl<T: CudaReal> Rounds<T> {
 
     /// Runs the rest of an inverse, from spectra that the inverse FFTs of the first round can begin
     /// with.
-    pub(in crate::cuda) fn rest_of_inverse(
+    pub(crate) fn rest_of_inverse(
         &mut self,
         mut output: DeviceSliceMut<'_, T>,
         sines: &[Sines],

@@ -11,15 +11,15 @@ use std::sync::Arc;
 
 /// How lines are divided on a device: by the table, or as was measured to be faster there.
 #[derive(Clone, Debug)]
-pub(in crate::cuda) struct Shapes {
-    pub(in crate::cuda) limits: Limits,
+pub(crate) struct Shapes {
+    pub(crate) limits: Limits,
     /// Before the table.
     measured: Vec<Shape>,
 }
 
 impl Shapes {
     /// Returns the shapes of the table.
-    pub(in crate::cuda) fn from_table(gpu: &Gpu) -> Result<Self, CudaError> {
+    pub(crate) fn from_table(gpu: &Gpu) -> Result<Self, CudaError> {
         let threads = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
         let limits = Limits {
             shared: gpu.info().shared_memory,
@@ -29,21 +29,21 @@ impl Shapes {
     }
 
     /// Returns the shapes measured on this device, and the table for everything else.
-    pub(in crate::cuda) fn of(gpu: &Gpu) -> Result<Self, CudaError> {
+    pub(crate) fn of(gpu: &Gpu) -> Result<Self, CudaError> {
         let shapes = Self::from_table(gpu)?;
         let measured = measured(gpu, shapes.limits);
         Ok(Shapes { measured, ..shapes })
     }
 
     /// Returns the shapes with this one in place of what there is for lines of its length.
-    pub(in crate::cuda) fn with(mut self, shape: Shape) -> Self {
+    pub(crate) fn with(mut self, shape: Shape) -> Self {
         self.measured.insert(0, shape);
         self
     }
 
     /// Returns the shape of lines of n elements, of which a map has `count` pairs; `None` if the
     /// device cannot have such lines.
-    pub(in crate::cuda) fn choose<T: CudaReal>(
+    pub(crate) fn choose<T: CudaReal>(
         &self,
         role: Role,
         (n, count): (usize, usize),
@@ -60,17 +60,17 @@ impl Shapes {
 
 /// The lines that a kernel takes, of each of `maps` maps.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cuda) struct LineBatch {
+pub(crate) struct LineBatch {
     /// Elements of a line.
-    pub(in crate::cuda) n: usize,
+    pub(crate) n: usize,
     /// Pairs of real lines.
-    pub(in crate::cuda) count: usize,
-    pub(in crate::cuda) maps: usize,
+    pub(crate) count: usize,
+    pub(crate) maps: usize,
 }
 
 /// A kernel to be compiled: its file and macros, and how its lines are divided.
 #[derive(Clone, Debug)]
-pub(in crate::cuda) struct Instance {
+pub(crate) struct Instance {
     unit: &'static str,
     shape: Shape,
     defines: Defines,
@@ -80,7 +80,7 @@ pub(in crate::cuda) struct Instance {
 impl Instance {
     /// Returns the kernel called `unit`, like its file, with the macros `does` for `lines`. `None`
     /// if the device cannot have such lines.
-    pub(in crate::cuda) fn choose<T: CudaReal>(
+    pub(crate) fn choose<T: CudaReal>(
         shapes: &Shapes,
         (unit, role, does): (&'static str, Role, Defines),
         lines: LineBatch,
@@ -92,7 +92,7 @@ impl Instance {
 }
 
 /// Compiles instances side by side.
-pub(in crate::cuda) fn compile<T: CudaReal>(
+pub(crate) fn compile<T: CudaReal>(
     gpu: &Gpu,
     instances: &[Instance],
 ) -> Result<Vec<Arc<CudaModule>>, CudaError> {
@@ -101,12 +101,12 @@ pub(in crate::cuda) fn compile<T: CudaReal>(
 }
 
 /// An instance on a device, with its launch and its table of twiddles.
-pub(in crate::cuda) struct LineKernel<T: CudaReal, A> {
-    pub(in crate::cuda) kernel: Kernel<A>,
-    pub(in crate::cuda) table: DeviceVec<T::Complex>,
+pub(crate) struct LineKernel<T: CudaReal, A> {
+    pub(crate) kernel: Kernel<A>,
+    pub(crate) table: DeviceVec<T::Complex>,
     /// Groups of lines of a map: every group of threads of a block takes one, those of persistent
     /// blocks several.
-    pub(in crate::cuda) units: u32,
+    pub(crate) units: u32,
     /// Groups of threads in a block.
     groups: u32,
 }
@@ -114,7 +114,7 @@ pub(in crate::cuda) struct LineKernel<T: CudaReal, A> {
 impl<T: CudaReal, A: Arguments> LineKernel<T, A> {
     /// Returns the kernel of an instance that has been compiled, and whose start `overlaps` with
     /// the end of the kernel before it where that is possible.
-    pub(in crate::cuda) fn new(
+    pub(crate) fn new(
         gpu: &Gpu,
         (instance, module): (&Instance, &Arc<CudaModule>),
         overlaps: bool,
@@ -144,7 +144,7 @@ impl<T: CudaReal, A: Arguments> LineKernel<T, A> {
     }
 
     /// Returns the launch that makes so many maps of each: several in the third pass of the solve.
-    pub(in crate::cuda) fn config_for(&self, outputs: u32) -> LaunchConfig {
+    pub(crate) fn config_for(&self, outputs: u32) -> LaunchConfig {
         let mut config = self.kernel.config;
         config.grid_dim.0 = (self.units * outputs).div_ceil(self.groups);
         config

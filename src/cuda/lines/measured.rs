@@ -54,11 +54,7 @@ pub struct Tuned {
 }
 
 impl Tuned {
-    pub(in crate::cuda) fn new(
-        shape: &Shape,
-        microseconds: [f64; 2],
-        candidates: [usize; 2],
-    ) -> Self {
+    pub(crate) fn new(shape: &Shape, microseconds: [f64; 2], candidates: [usize; 2]) -> Self {
         Tuned {
             role: shape.role.name().into(),
             real: shape.real,

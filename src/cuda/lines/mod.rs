@@ -9,14 +9,14 @@
 
 mod instances;
 mod kernel;
-pub(in crate::cuda) mod measured;
+pub(crate) mod measured;
 mod shapes;
 mod transform;
 mod twiddles;
 
-pub(in crate::cuda) use instances::{slabs, solve, spectral};
-pub(in crate::cuda) use kernel::{Instance, LineBatch, LineKernel, Shapes, compile};
-pub(in crate::cuda) use shapes::{LONGEST, Role, SHORTEST, Shape, SpectrumStorage, candidates};
+pub(crate) use instances::{slabs, solve, spectral};
+pub(crate) use kernel::{Instance, LineBatch, LineKernel, Shapes, compile};
+pub(crate) use shapes::{LONGEST, Role, SHORTEST, Shape, SpectrumStorage, candidates};
 #[cfg(test)]
-pub(in crate::cuda) use shapes::{Limits, choose};
-pub(in crate::cuda) use transform::{Arrays, LineTransform, panel};
+pub(crate) use shapes::{Limits, choose};
+pub(crate) use transform::{Arrays, LineTransform, panel};

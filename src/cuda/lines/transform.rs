@@ -21,21 +21,21 @@ use crate::cuda::fft::Threshold;
 
 /// A transform of a batch of arrays.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cuda) struct Arrays<'a> {
+pub(crate) struct Arrays<'a> {
     /// A DCT along every axis, else the inverses.
-    pub(in crate::cuda) forward: bool,
+    pub(crate) forward: bool,
     /// For inverses, whether they are of sines along each axis, else of cosines.
-    pub(in crate::cuda) sines: &'a [bool],
+    pub(crate) sines: &'a [bool],
     /// Lengths, slowest axis first.
-    pub(in crate::cuda) shape: &'a [usize],
-    pub(in crate::cuda) batch: usize,
+    pub(crate) shape: &'a [usize],
+    pub(crate) batch: usize,
 }
 
 /// A pass along one axis.
 type TransformKernel<T> = LineKernel<T, Transform<T, Array<Any>>>;
 
 /// The kernels of a transform of a batch of arrays.
-pub(in crate::cuda) struct LineTransform<T: CudaReal> {
+pub(crate) struct LineTransform<T: CudaReal> {
     gpu: Gpu,
     shapes: Shapes,
     /// Launches along one axis each, in the order in which they run.
@@ -51,7 +51,7 @@ pub(in crate::cuda) struct LineTransform<T: CudaReal> {
 
 /// The properties of a pass.
 #[derive(Clone, Copy)]
-pub(in crate::cuda) struct Step {
+pub(crate) struct Step {
     role: Role,
     n: usize,
     /// Lines (pairs of real ones) of a map, and what they are taken from: columns of a map of
@@ -74,7 +74,7 @@ enum Memory {
 
 /// Returns the number of complex numbers of a panel's row pair: `PANEL` of
 /// `kernels/lines/places.cuh`.
-pub(in crate::cuda) fn panel<T: CudaReal>() -> usize {
+pub(crate) fn panel<T: CudaReal>() -> usize {
     64 / size_of::<T::Complex>()
 }
 
@@ -188,7 +188,7 @@ impl Step {
 impl<T: CudaReal> LineTransform<T> {
     /// For arrays whose values are of type `I`. `None` if the device cannot have lines of these
     /// lengths, or would have too few of them.
-    pub(in crate::cuda) fn new<I: Input<T>>(
+    pub(crate) fn new<I: Input<T>>(
         gpu: &Gpu,
         arrays: &Arrays<'_>,
     ) -> Result<Option<Self>, CudaError> {
@@ -206,7 +206,7 @@ impl<T: CudaReal> LineTransform<T> {
     }
 
     /// Makes such a transform with lines divided as `shapes` says.
-    pub(in crate::cuda) fn shaped<I: Input<T>>(
+    pub(crate) fn shaped<I: Input<T>>(
         gpu: &Gpu,
         shapes: &Shapes,
         arrays: &Arrays<'_>,
@@ -235,7 +235,7 @@ impl<T: CudaReal> LineTransform<T> {
     }
 
     /// Returns its steps, and the instances that do them.
-    pub(in crate::cuda) fn instances<I: Input<T>>(
+    pub(crate) fn instances<I: Input<T>>(
         shapes: &Shapes,
         arrays: &Arrays<'_>,
     ) -> Option<(Vec<Step>, Vec<Instance>)> {
@@ -260,7 +260,7 @@ impl<T: CudaReal> LineTransform<T> {
     }
 
     /// Makes a DCT ready for a threshold.
-    pub(in crate::cuda) fn prepare_threshold<I: Input<T>>(&mut self) -> Result<(), CudaError> {
+    pub(crate) fn prepare_threshold<I: Input<T>>(&mut self) -> Result<(), CudaError> {
         let (_, step) = self.passes.last().expect("a transform has an axis");
         let instance = step.instance::<T>(&self.shapes, true, I::TYPE, self.passes.len(), true);
         let instance = instance.expect("the pass has one without a threshold, of the same shape");
@@ -270,7 +270,7 @@ impl<T: CudaReal> LineTransform<T> {
     }
 
     /// Enqueues the transform; a threshold needs [`LineTransform::prepare_threshold`].
-    pub(in crate::cuda) fn run<I: Input<T>>(
+    pub(crate) fn run<I: Input<T>>(
         &mut self,
         input: DeviceSlice<'_, I>,
         output: DeviceSliceMut<'_, T>,
@@ -313,7 +313,7 @@ impl<T: CudaReal> LineTransform<T> {
 
     /// Returns the usage of the kernels, in the order in which they run; `input` is the size of a
     /// value that the first one reads.
-    pub(in crate::cuda) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
+    pub(crate) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
         let map = self.values * size_of::<T>();
         let of = |(LineKernel { kernel, .. }, step): &(TransformKernel<T>, Step)| {
             let reads = if step.from == Memory::Input { self.values * input } else { map };

@@ -28,10 +28,10 @@ mod sums;
 pub use batch::BatchSolver;
 pub use choose::Workload;
 pub use options::RankOptions;
-pub(in crate::cuda) use shared::SharedMap;
+pub(crate) use shared::SharedMap;
 pub use slabs::SlabSolver;
-pub(in crate::cuda) use slabs::first_rows;
-pub(in crate::cuda) use sums::SendSums;
+pub(crate) use slabs::first_rows;
+pub(crate) use sums::SendSums;
 
 use crate::cuda::bodies::MOST_RANKS;
 use crate::cuda::device::{CudaError, Gpu, Graph, Pointer};
@@ -176,7 +176,7 @@ impl Peers {
     }
 
     /// Returns the devices of all ranks, which are of this process.
-    pub(in crate::cuda) fn gpus(&self) -> Vec<&Gpu> {
+    pub(crate) fn gpus(&self) -> Vec<&Gpu> {
         (0..self.count()).map(|rank| self.gpu(rank)).collect()
     }
 
@@ -199,13 +199,13 @@ impl Peers {
     }
 
     /// The same where there are several ranks; one alone is not waited for.
-    pub(in crate::cuda) fn wait_for_each_other(&self) -> Result<(), CudaError> {
+    pub(crate) fn wait_for_each_other(&self) -> Result<(), CudaError> {
         if self.count() > 1 { self.synchronize() } else { Ok(()) }
     }
 
     /// Returns where each rank writes whom it has waited for in vain: 0, or 1 and that rank.
     /// Nowhere where no rank waits on its device.
-    pub(in crate::cuda) fn missing(&self) -> [Pointer<u32>; MOST_RANKS] {
+    pub(crate) fn missing(&self) -> [Pointer<u32>; MOST_RANKS] {
         match &self.0.link {
             Link::Memory(signals) => signals.missing(),
             Link::Messages(_) => [Pointer::NULL; MOST_RANKS],
@@ -246,7 +246,7 @@ impl Peers {
     }
 
     /// Refuses ranks that do not, for work that is done in all of their memory.
-    pub(in crate::cuda) fn check_reach(&self) -> Result<(), CudaError> {
+    pub(crate) fn check_reach(&self) -> Result<(), CudaError> {
         if self.reach_memory() { Ok(()) } else { Err(self.no_reach()) }
     }
 
@@ -257,7 +257,7 @@ impl Peers {
 
     /// Makes all ranks wait for each other: work enqueued next on any of them runs after everything
     /// that was enqueued on each before. Not in a capture.
-    pub(in crate::cuda) fn barrier(&self) -> Result<(), CudaError> {
+    pub(crate) fn barrier(&self) -> Result<(), CudaError> {
         let Link::Memory(signals) = &self.0.link else { return Err(self.no_reach()) };
         if self.count() == 1 {
             return Ok(());
@@ -273,7 +273,7 @@ impl Peers {
     /// Enqueues a barrier in a capture of a rank's stream: later work there runs after everything
     /// that other ranks enqueued before their barrier of the same number. Graphs of all ranks are
     /// launched by [`Peers::launch`].
-    pub(in crate::cuda) fn barrier_on(&self, rank: usize) -> Result<(), CudaError> {
+    pub(crate) fn barrier_on(&self, rank: usize) -> Result<(), CudaError> {
         match &self.0.link {
             Link::Memory(_) if self.count() == 1 => Ok(()),
             Link::Memory(signals) => signals.barrier(self.gpu(rank), rank),
@@ -285,7 +285,7 @@ impl Peers {
     ///
     /// # Safety
     /// See [`Graph::capture`].
-    pub(in crate::cuda) unsafe fn graphs(
+    pub(crate) unsafe fn graphs(
         &self,
         mut body: impl FnMut(usize) -> Result<(), CudaError>,
     ) -> Result<Vec<Graph>, CudaError> {
@@ -297,7 +297,7 @@ impl Peers {
 
     /// Launches a graph of each rank. They have equally many barriers, and those of other threads
     /// do not come between.
-    pub(in crate::cuda) fn launch(&self, graphs: &mut [Graph]) -> Result<(), CudaError> {
+    pub(crate) fn launch(&self, graphs: &mut [Graph]) -> Result<(), CudaError> {
         let _launching = self.launch_lock();
         graphs.iter_mut().try_for_each(Graph::launch)
     }
@@ -305,7 +305,7 @@ impl Peers {
     /// While this is held no other thread enqueues barriers: for calls where the driver may wait
     /// for all of a device's work, as loading code and making graphs, and so for a rank that waits
     /// itself. A thread may hold it more than once. `None` for one rank, which waits for no other.
-    pub(in crate::cuda) fn launch_lock(&self) -> Option<ReentrantMutexGuard<'_, ()>> {
+    pub(crate) fn launch_lock(&self) -> Option<ReentrantMutexGuard<'_, ()>> {
         (self.count() > 1).then(|| self.0.launch_lock.lock())
     }
 

@@ -12,7 +12,7 @@ use cudarc::driver::{DriverError, result};
 use std::mem::ManuallyDrop;
 
 /// A map of which every rank's device holds a part.
-pub(in crate::cuda) struct SharedMap<T: CudaReal> {
+pub(crate) struct SharedMap<T: CudaReal> {
     /// The memory, as each rank's own. Where there is one rank it is that, else `memory` frees it.
     views: Vec<ManuallyDrop<DeviceVec<T>>>,
     peers: Peers,
@@ -22,11 +22,7 @@ pub(in crate::cuda) struct SharedMap<T: CudaReal> {
 impl<T: CudaReal> SharedMap<T> {
     /// Returns `length` zeros, those from `first[rank]` on, and before those of the next, in a
     /// rank's memory.
-    pub(in crate::cuda) fn new(
-        peers: &Peers,
-        length: usize,
-        first: &[usize],
-    ) -> Result<Self, CudaError> {
+    pub(crate) fn new(peers: &Peers, length: usize, first: &[usize]) -> Result<Self, CudaError> {
         let gpus = peers.gpus();
         let peers = peers.clone();
         if let [gpu] = gpus[..] {
@@ -57,12 +53,12 @@ impl<T: CudaReal> SharedMap<T> {
     }
 
     /// Returns all of it, as memory of a rank.
-    pub(in crate::cuda) fn of(&self, rank: usize) -> &DeviceVec<T> {
+    pub(crate) fn of(&self, rank: usize) -> &DeviceVec<T> {
         &self.views[rank]
     }
 
     /// Returns that memory, to be written by the rank.
-    pub(in crate::cuda) fn of_mut(&mut self, rank: usize) -> &mut DeviceVec<T> {
+    pub(crate) fn of_mut(&mut self, rank: usize) -> &mut DeviceVec<T> {
         &mut self.views[rank]
     }
 }

@@ -6,7 +6,7 @@ use crate::cuda::device::bindings::peers::{self as kernels, AllSums};
 use crate::cuda::device::{BLOCK, CudaError, CudaReal, Gpu, Kernel, blocks_at_once, pointers};
 
 /// Sends the sums of the densities of all ranks to those that own the bins.
-pub(in crate::cuda) struct SendSums<T: CudaReal> {
+pub(crate) struct SendSums<T: CudaReal> {
     send: Vec<Kernel<kernels::SendSums<T>>>,
     all: AllSums<T>,
 }
@@ -14,7 +14,7 @@ pub(in crate::cuda) struct SendSums<T: CudaReal> {
 impl<T: CudaReal> SendSums<T> {
     /// Between densities of all ranks, over the same bins, of which those from `first[rank]` on,
     /// and before the next rank's, are a rank's own: multiples of four, and the number of bins.
-    pub(in crate::cuda) fn new(
+    pub(crate) fn new(
         peers: &Peers,
         densities: &[&Density<T>],
         first: &[usize],
@@ -40,7 +40,7 @@ impl<T: CudaReal> SendSums<T> {
     /// The densities live where they are until it has run; every rank has deposited its bodies
     /// before, and none finishes bins, or deposits bodies of another step, before the barrier after
     /// it.
-    pub(in crate::cuda) unsafe fn run(&self, gpu: &Gpu, rank: usize) -> Result<(), CudaError> {
+    pub(crate) unsafe fn run(&self, gpu: &Gpu, rank: usize) -> Result<(), CudaError> {
         let all = AllSums { rank: rank as u32, ..self.all };
         let fours = (all.first[all.count as usize] as usize / 2).div_ceil(BLOCK as usize);
         let config = blocks_at_once(gpu, &self.send[rank], fours)?;

@@ -116,7 +116,7 @@ impl<T: CudaReal> Descent<T> {
 
     /// Returns the same on several devices that reach each other's memory, each with its share of
     /// the bodies.
-    pub(in crate::cuda) fn on_each(
+    pub(crate) fn on_each(
         gpus: &[&Gpu],
         bodies: &DescentBodies<'_, T>,
     ) -> Result<Vec<Self>, CudaError> {
@@ -179,28 +179,25 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// Replaces the net weights of the cells' pins, one value per movable cell.
-    pub(in crate::cuda) fn set_pin_weights(&mut self, pin_weight: &[T]) -> Result<(), CudaError> {
+    pub(crate) fn set_pin_weights(&mut self, pin_weight: &[T]) -> Result<(), CudaError> {
         check_length("pin weights", pin_weight.len(), self.blocks.cells)?;
         self.gpu.write(pin_weight, &mut self.pin_weight)
     }
 
     /// Returns the movable cells and the fillers whose values the vectors hold here.
-    pub(in crate::cuda) fn share(&self) -> [Range<usize>; 2] {
+    pub(crate) fn share(&self) -> [Range<usize>; 2] {
         self.blocks.share(self.rank, self.ranks)
     }
 
     /// Sets u and v of the current point.
-    pub(in crate::cuda) fn start(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
+    pub(crate) fn start(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
         self.set_vector(PointVector::Reference, x, y)?;
         self.set_vector(PointVector::Solution, x, y)
     }
 
     /// Returns x and y of one of the current point's vectors, or of the v that was kept, one value
     /// per body.
-    pub(in crate::cuda) fn vector(
-        &self,
-        which: PointVector,
-    ) -> Result<&[DeviceVec<T>; 2], EngineError> {
+    pub(crate) fn vector(&self, which: PointVector) -> Result<&[DeviceVec<T>; 2], EngineError> {
         Ok(match which {
             PointVector::Reference => &self.v[self.current],
             PointVector::Solution => &self.u[self.turn],
@@ -210,7 +207,7 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// Sets one of them. What is kept stays when v is overwritten.
-    pub(in crate::cuda) fn set_vector(
+    pub(crate) fn set_vector(
         &mut self,
         which: PointVector,
         x: &[T],
@@ -241,7 +238,7 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// Keeps v of the current point as it is, in place of what was kept before. Nothing is copied.
-    pub(in crate::cuda) fn keep(&mut self) {
+    pub(crate) fn keep(&mut self) {
         self.kept = Some(self.current);
     }
 
@@ -252,14 +249,14 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// Makes the point that the last step led to the current one.
-    pub(in crate::cuda) fn swap(&mut self) {
+    pub(crate) fn swap(&mut self) {
         self.current = self.next;
         self.turn = 1 - self.turn;
     }
 
     /// Enqueues the copy of the numbers that kernels enqueued from here on, and
     /// graphs replayed, work with. Waits for the copy before, unless it is known to be done.
-    pub(in crate::cuda) fn send(
+    pub(crate) fn send(
         &mut self,
         weights: &Weights,
         step: f64,
@@ -293,7 +290,7 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// γ among the numbers last sent, on the device.
-    pub(in crate::cuda) fn gamma(&self) -> DeviceSlice<'_, f64> {
+    pub(crate) fn gamma(&self) -> DeviceSlice<'_, f64> {
         const { assert!(offset_of!(Parameters, gamma) == 0) };
         // SAFETY: a number at the start of memory that is borrowed for as long.
         unsafe { DeviceSlice::from_raw(&self.gpu, *self.parameters.address(), 1) }
@@ -319,7 +316,7 @@ impl<T: CudaReal> Descent<T> {
     /// `to` is arrays with a pair for every body, in memory that this device reaches, and says of
     /// each body and cell who needs it; nothing reads what is written there before ranks have met,
     /// and nothing wrote or read it before that they have not met after.
-    pub(in crate::cuda) unsafe fn step_to(&mut self, to: Positions<T>) -> Result<(), CudaError> {
+    pub(crate) unsafe fn step_to(&mut self, to: Positions<T>) -> Result<(), CudaError> {
         let Some((blocks, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
         };
@@ -344,7 +341,7 @@ impl<T: CudaReal> Descent<T> {
     ///
     /// # Panics
     /// When the vector is not there.
-    pub(in crate::cuda) unsafe fn place(
+    pub(crate) unsafe fn place(
         &self,
         vector: PointVector,
         to: Positions<T>,
@@ -361,7 +358,7 @@ impl<T: CudaReal> Descent<T> {
     /// Enqueues g of the bodies of the share, at the point that the last step `proposed` or at the
     /// current one, from what `wirelength` and an engine (`forces`) have computed at its v, and the
     /// sums of their blocks. Of a point proposed, the changes since the current one are among them.
-    pub(in crate::cuda) fn gradient(
+    pub(crate) fn gradient(
         &mut self,
         proposed: bool,
         wirelength: &CudaWirelength<T>,
@@ -400,7 +397,7 @@ impl<T: CudaReal> Descent<T> {
     /// # Safety
     /// The arrays in `all` are of this device or can be reached from it, and live until this has
     /// run.
-    pub(in crate::cuda) unsafe fn sample(
+    pub(crate) unsafe fn sample(
         &mut self,
         proposed: bool,
         wirelength: &CudaWirelength<T>,
@@ -430,7 +427,7 @@ impl<T: CudaReal> Descent<T> {
     ///
     /// # Errors
     /// The failure of the device since the last wait.
-    pub(in crate::cuda) fn receive(&mut self) -> Result<(Sample, RawStatistics, bool), CudaError> {
+    pub(crate) fn receive(&mut self) -> Result<(Sample, RawStatistics, bool), CudaError> {
         let found = self.sample.wait_for(self.evaluations as f64, SAMPLERS)?;
         let sample = Sample {
             wirelength_norm: found[0],
@@ -447,7 +444,7 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// The numbers sent have arrived: all ranks have computed with them what the first received.
-    pub(in crate::cuda) fn arrived(&mut self) {
+    pub(crate) fn arrived(&mut self) {
         self.sending = false;
     }
 

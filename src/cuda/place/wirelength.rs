@@ -93,7 +93,7 @@ impl<T: CudaReal> CudaWirelength<T> {
     }
 
     /// Makes the operators of several devices that reach each other's memory.
-    pub(in crate::cuda) fn on_each(
+    pub(crate) fn on_each(
         gpus: &[&Gpu],
         netlist: &Netlist,
         bodies: usize,
@@ -207,7 +207,7 @@ impl<T: CudaReal> CudaWirelength<T> {
     /// Other ranks of the same [`CudaWirelength::on_each`] live until this has run, and use what
     /// goes to them once ranks have met after it; none has used it before, that ranks have not met
     /// after.
-    pub(in crate::cuda) unsafe fn nets<'a>(
+    pub(crate) unsafe fn nets<'a>(
         &mut self,
         gamma: impl Into<DeviceSlice<'a, f64>>,
         corners: &DeviceVec<T>,
@@ -263,7 +263,7 @@ impl<T: CudaReal> CudaWirelength<T> {
 
     /// Enqueues the sums over the pins of the cells in this rank's share, and on the first rank
     /// those of all intervals' lengths.
-    pub(in crate::cuda) fn gather(&mut self) -> Result<(), CudaError> {
+    pub(crate) fn gather(&mut self) -> Result<(), CudaError> {
         let light = blocks_for(self.cells.len()).grid_dim.0;
         let (first, end) = (self.cells.start as u32, self.cells.end as u32);
         let blocks = light + self.heavies.div_ceil(BLOCK / WARP);
@@ -298,7 +298,7 @@ impl<T: CudaReal> CudaWirelength<T> {
     }
 
     /// With several ranks, of each movable cell a bit for every rank that has a net of it.
-    pub(in crate::cuda) fn needed(&self) -> Option<&DeviceVec<u16>> {
+    pub(crate) fn needed(&self) -> Option<&DeviceVec<u16>> {
         self.needed.as_ref()
     }
 

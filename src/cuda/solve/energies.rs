@@ -7,19 +7,19 @@ use crate::cuda::device::{
 };
 
 /// Adds up energies.
-pub(in crate::cuda) struct EnergySum {
+pub(crate) struct EnergySum {
     gpu: Gpu,
     kernel: Kernel<Energies>,
 }
 
 impl EnergySum {
-    pub(in crate::cuda) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
         let kernel = Kernel::new(&gpu.kernels::<f64>("energies")?)?.with(blocks_with(32, 1));
         Ok(EnergySum { gpu: gpu.clone(), kernel })
     }
 
     /// Enqueues that `total`, one number, becomes the sum of `parts`.
-    pub(in crate::cuda) fn run(
+    pub(crate) fn run(
         &self,
         parts: DeviceSlice<'_, f64>,
         total: DeviceSliceMut<'_, f64>,

@@ -6,7 +6,7 @@
 //! solution of Poisson's equation). By Parseval Σ φ·ρ is a sum over the spectrum, taken in `f64` in
 //! a fixed order.
 
-pub(in crate::cuda) use crate::cuda::device::bindings::solve::{FieldMaps, Green};
+pub(crate) use crate::cuda::device::bindings::solve::{FieldMaps, Green};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, WIDEST, check_aligned,
 };
@@ -41,7 +41,7 @@ impl<T: CudaReal> Fields<T> {
     }
 
     /// Returns fields of so many maps of `bins` bins each, one after the other.
-    pub(in crate::cuda) fn of_maps(gpu: &Gpu, bins: usize, maps: usize) -> Result<Self, CudaError> {
+    pub(crate) fn of_maps(gpu: &Gpu, bins: usize, maps: usize) -> Result<Self, CudaError> {
         Ok(Fields {
             potential: gpu.zeros(maps * bins)?,
             field_x: gpu.zeros(maps * bins)?,
@@ -74,12 +74,7 @@ pub struct FieldsMut<'a, T: CudaReal> {
 }
 
 impl<T: CudaReal> FieldsMut<'_, T> {
-    pub(in crate::cuda) fn check(
-        &self,
-        gpu: &Gpu,
-        bins: usize,
-        maps: usize,
-    ) -> Result<(), CudaError> {
+    pub(crate) fn check(&self, gpu: &Gpu, bins: usize, maps: usize) -> Result<(), CudaError> {
         let fields = [&self.potential, &self.field_x, &self.field_y].map(|map| map.as_view());
         check_fields(gpu, [bins, maps], fields, self.energy.as_view())
     }
@@ -87,7 +82,7 @@ impl<T: CudaReal> FieldsMut<'_, T> {
 
 /// Refuses fields of another device, over another number of bins, of other maps, or at addresses
 /// that kernels cannot write at.
-pub(in crate::cuda) fn check_fields<T: CudaReal>(
+pub(crate) fn check_fields<T: CudaReal>(
     gpu: &Gpu,
     [bins, maps]: [usize; 2],
     fields: [DeviceSlice<'_, T>; 3],
@@ -102,7 +97,7 @@ pub(in crate::cuda) fn check_fields<T: CudaReal>(
 
 /// Returns the number of results for so many maps: one for all, and with several maps one more for
 /// each.
-pub(in crate::cuda) fn with_total(maps: usize) -> usize {
+pub(crate) fn with_total(maps: usize) -> usize {
     if maps == 1 { 1 } else { 1 + maps }
 }
 
@@ -179,15 +174,15 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
 
 /// φ is map 0, Ex map 1 and Ey map 2.
 impl FieldMaps {
-    pub(in crate::cuda) const ALL: Self = FieldMaps { first: 0, step: 1, count: 3 };
-    pub(in crate::cuda) const POTENTIAL: Self = FieldMaps { first: 0, step: 1, count: 1 };
-    pub(in crate::cuda) const FIELD: Self = FieldMaps { first: 1, step: 1, count: 2 };
-    pub(in crate::cuda) const POTENTIAL_AND_Y: Self = FieldMaps { first: 0, step: 2, count: 2 };
-    pub(in crate::cuda) const X: Self = FieldMaps { first: 1, step: 1, count: 1 };
+    pub(crate) const ALL: Self = FieldMaps { first: 0, step: 1, count: 3 };
+    pub(crate) const POTENTIAL: Self = FieldMaps { first: 0, step: 1, count: 1 };
+    pub(crate) const FIELD: Self = FieldMaps { first: 1, step: 1, count: 2 };
+    pub(crate) const POTENTIAL_AND_Y: Self = FieldMaps { first: 0, step: 2, count: 2 };
+    pub(crate) const X: Self = FieldMaps { first: 1, step: 1, count: 1 };
 }
 
 impl<T: CudaReal> Green<T> {
-    pub(in crate::cuda) fn new(grid: &BinGrid, scale: f64) -> Self {
+    pub(crate) fn new(grid: &BinGrid, scale: f64) -> Self {
         Green {
             step_x: T::cast(PI / grid.nx() as f64),
             step_y: T::cast(PI / grid.ny() as f64 * (grid.bin_x() / grid.bin_y())),

@@ -14,10 +14,10 @@ pub use spectral::Spectral;
 pub use three_pass::ThreePass;
 pub use volume::{VolumeFields, VolumeSolver};
 
-pub(in crate::cuda) use field_solver::{FieldMaps, check_fields, with_total};
+pub(crate) use field_solver::{FieldMaps, check_fields, with_total};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use host::HostSolve;
-pub(in crate::cuda) use three_pass::Passes;
+pub(crate) use three_pass::Passes;
 
 use crate::cuda::device::{CudaError, CudaReal, Gpu};
 use crate::cuda::lines::Shapes;
@@ -59,7 +59,7 @@ pub fn solver<T: CudaReal>(
 
 /// Returns the solver of a pipeline for so many maps, one after the other in memory, and fields of
 /// as many ([`Fields::of_maps`]).
-pub(in crate::cuda) fn solver_of_maps<T: CudaReal>(
+pub(crate) fn solver_of_maps<T: CudaReal>(
     gpu: &Gpu,
     grid: &BinGrid,
     pipeline: Pipeline,
@@ -79,7 +79,7 @@ pub(in crate::cuda) fn solver_of_maps<T: CudaReal>(
 
 /// Returns the three-pass solver of so many maps: all at once, or one after the other where there
 /// is code for one alone.
-pub(in crate::cuda) fn three_pass<T: CudaReal>(
+pub(crate) fn three_pass<T: CudaReal>(
     gpu: &Gpu,
     grid: &BinGrid,
     maps: usize,

@@ -34,27 +34,27 @@ const SCALE: f64 = 0.25;
 
 /// The kernels of the three passes on a device, and the memory between the last two. The first
 /// stores to `O`, and the second takes the arguments `C`.
-pub(in crate::cuda) struct Passes<T: CudaReal, O: KernelArgument, C: Arguments> {
-    pub(in crate::cuda) gpu: Gpu,
+pub(crate) struct Passes<T: CudaReal, O: KernelArgument, C: Arguments> {
+    pub(crate) gpu: Gpu,
     /// Solved at once, one after the other in memory.
     maps: usize,
     /// Row pairs of a map.
     pairs: u32,
     rows: LineKernel<T, Transform<T, O>>,
-    pub(in crate::cuda) columns: LineKernel<T, C>,
+    pub(crate) columns: LineKernel<T, C>,
     fields: LineKernel<T, Fields<T>>,
-    pub(in crate::cuda) green: Green<T>,
+    pub(crate) green: Green<T>,
     /// P and Q: `[panel][row pair][column]`, rows in pairs.
-    pub(in crate::cuda) p: DeviceVec<T::Complex>,
-    pub(in crate::cuda) q: DeviceVec<T::Complex>,
+    pub(crate) p: DeviceVec<T::Complex>,
+    pub(crate) q: DeviceVec<T::Complex>,
     /// The energy, by map and block of the second pass; made by the owner.
-    pub(in crate::cuda) partial: DeviceVec<f64>,
+    pub(crate) partial: DeviceVec<f64>,
 }
 
 impl<T: CudaReal, O: KernelArgument, C: Arguments> Passes<T, O, C> {
     /// Compiles (or loads) the instances of the passes, for rows in so many pairs. P and Q have
     /// `between` numbers each.
-    pub(in crate::cuda) fn new(
+    pub(crate) fn new(
         gpu: &Gpu,
         (grid, maps, overlaps): (&BinGrid, usize, bool),
         instances: &[Instance],
@@ -82,7 +82,7 @@ impl<T: CudaReal, O: KernelArgument, C: Arguments> Passes<T, O, C> {
     ///
     /// # Safety
     /// ρ has the rows of all maps, and there is room at `out` for what the kernel stores.
-    pub(in crate::cuda) unsafe fn forward(
+    pub(crate) unsafe fn forward(
         &self,
         rho: DeviceSlice<'_, T>,
         out: O,
@@ -110,7 +110,7 @@ impl<T: CudaReal, O: KernelArgument, C: Arguments> Passes<T, O, C> {
     ///
     /// # Safety
     /// Fields have the rows of all maps, and P and Q whole panels of their row pairs.
-    pub(in crate::cuda) unsafe fn fields(
+    pub(crate) unsafe fn fields(
         &self,
         fields: &FieldsMut<'_, T>,
         maps: FieldMaps,
@@ -145,7 +145,7 @@ pub struct ThreePass<T: CudaReal> {
 
 impl<T: CudaReal> ThreePass<T> {
     /// Returns the kernels for `grid`: those of the three passes.
-    pub(in crate::cuda) fn instances(
+    pub(crate) fn instances(
         shapes: &Shapes,
         grid: &BinGrid,
         maps: usize,
@@ -187,7 +187,7 @@ impl<T: CudaReal> ThreePass<T> {
 
     /// Returns the same for so many maps at once, one after the other in memory, at most
     /// [`MOST_BLOCKS`](crate::cuda::device::MOST_BLOCKS), with lines divided as `shapes` has it.
-    pub(in crate::cuda) fn shaped(
+    pub(crate) fn shaped(
         gpu: &Gpu,
         shapes: &Shapes,
         grid: &BinGrid,

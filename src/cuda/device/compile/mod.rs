@@ -83,7 +83,7 @@ pub fn nvrtc_version() -> Option<(i32, i32)> {
 }
 
 /// Returns a hash of all kernel files.
-pub(in crate::cuda) fn source_hash() -> u64 {
+pub(crate) fn source_hash() -> u64 {
     static HASH: OnceLock<u64> = OnceLock::new();
     *HASH.get_or_init(|| {
         let files = UNITS.iter().chain(HEADERS);

@@ -43,7 +43,7 @@ use solvers::{Solver, Solvers, alone};
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(in crate::cuda) use placer::{BEGIN, END, Placer, PlacerCommand};
+pub(crate) use placer::{BEGIN, END, Placer, PlacerCommand};
 pub(super) use solvers::Planned;
 
 /// Commands, which a step of one rank builds without an allocation.

@@ -13,22 +13,22 @@ use crate::place::PointVector;
 /// Marks before and behind the wirelength; before the density, behind it, the solve and the
 /// force; before and behind all of it ([`BEGIN`], [`END`]).
 const MARKS: usize = 8;
-pub(in crate::cuda) const BEGIN: usize = 6;
-pub(in crate::cuda) const END: usize = 7;
+pub(crate) const BEGIN: usize = 6;
+pub(crate) const END: usize = 7;
 
 /// Descent and wirelength of all ranks.
-pub(in crate::cuda) struct Placer<T: CudaReal> {
-    pub(in crate::cuda) ranks: Vec<(Descent<T>, CudaWirelength<T>)>,
+pub(crate) struct Placer<T: CudaReal> {
+    pub(crate) ranks: Vec<(Descent<T>, CudaWirelength<T>)>,
     /// On the first rank.
-    pub(in crate::cuda) marks: Marks,
+    pub(crate) marks: Marks,
     /// Terms of the caller, which only one rank alone has, and the sum of their values.
-    pub(in crate::cuda) terms: Vec<Box<dyn DeviceTerm>>,
-    pub(in crate::cuda) value: DeviceVec<f64>,
+    pub(crate) terms: Vec<Box<dyn DeviceTerm>>,
+    pub(crate) value: DeviceVec<f64>,
 }
 
 impl<T: CudaReal> Placer<T> {
     /// Returns a placer with these ranks, the first of which is on `gpu`.
-    pub(in crate::cuda) fn new(
+    pub(crate) fn new(
         gpu: &Gpu,
         ranks: Vec<(Descent<T>, CudaWirelength<T>)>,
     ) -> Result<Self, CudaError> {
@@ -39,7 +39,7 @@ impl<T: CudaReal> Placer<T> {
 
 /// A command of an engine with a placer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::cuda) enum PlacerCommand {
+pub(crate) enum PlacerCommand {
     /// Positions from one of the vectors, which is there.
     Place(PointVector),
     /// Positions where a step leads.
@@ -135,16 +135,16 @@ impl<T: CudaReal> Stages<T> {
 
 impl<T: CudaReal> CudaEngine<T> {
     /// Takes a placer with a part for each rank. The engine takes no other charge from then on.
-    pub(in crate::cuda) fn set_placer(&mut self, placer: Placer<T>) {
+    pub(crate) fn set_placer(&mut self, placer: Placer<T>) {
         self.stages.placer = Some(placer);
     }
 
     /// Returns the placer of an engine that has one.
-    pub(in crate::cuda) fn placer(&self) -> &Placer<T> {
+    pub(crate) fn placer(&self) -> &Placer<T> {
         self.stages.placer.as_ref().expect("an engine of a placement")
     }
 
-    pub(in crate::cuda) fn placer_mut(&mut self) -> &mut Placer<T> {
+    pub(crate) fn placer_mut(&mut self) -> &mut Placer<T> {
         self.stages.placer.as_mut().expect("an engine of a placement")
     }
 
@@ -177,13 +177,13 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Enqueues positions from one of the vectors.
-    pub(in crate::cuda) fn place(&mut self, vector: PointVector) -> Result<(), CudaError> {
+    pub(crate) fn place(&mut self, vector: PointVector) -> Result<(), CudaError> {
         self.positions_written();
         self.stages.enqueue_with_barrier(&[Command::Placer(PlacerCommand::Place(vector))])
     }
 
     /// Enqueues an evaluation by plain launches, each command on all ranks before the next.
-    pub(in crate::cuda) fn enqueue_evaluation(
+    pub(crate) fn enqueue_evaluation(
         &mut self,
         first: PlacerCommand,
         proposed: bool,
@@ -203,7 +203,7 @@ impl<T: CudaReal> CudaEngine<T> {
     ///
     /// # Safety
     /// This engine and the branches live as long as the graphs are launched.
-    pub(in crate::cuda) unsafe fn proposal(
+    pub(crate) unsafe fn proposal(
         &mut self,
         branches: &[Branch],
         has_marks: bool,
@@ -230,10 +230,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Launches the graphs of a proposal, after an order where one is due.
-    pub(in crate::cuda) fn launch_proposal(
-        &mut self,
-        graphs: &mut [Graph],
-    ) -> Result<(), EngineError> {
+    pub(crate) fn launch_proposal(&mut self, graphs: &mut [Graph]) -> Result<(), EngineError> {
         self.order_if_due()?;
         self.peers.launch(graphs)?;
         Ok(self.evaluation_enqueued()?)

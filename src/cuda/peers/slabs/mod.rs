@@ -166,7 +166,7 @@ impl<T: CudaReal> SlabSolver<T> {
     }
 
     /// Three, or four.
-    pub(in crate::cuda) fn passes_of_a_solve(&self) -> usize {
+    pub(crate) fn passes_of_a_solve(&self) -> usize {
         if self.ranks.iter().any(|rank| rank.parted()) { 4 } else { 3 }
     }
 
@@ -237,7 +237,7 @@ impl<T: CudaReal> SlabSolver<T> {
 
     /// Enqueues a pass of a rank: the first (0) reads its rows of ρ, the third (2) and, where there
     /// is one, the fourth make its rows of φ, Ex and Ey, and the energy.
-    pub(in crate::cuda) fn pass(
+    pub(crate) fn pass(
         &mut self,
         rank: usize,
         pass: usize,
@@ -266,7 +266,7 @@ impl<T: CudaReal> Drop for SlabSolver<T> {
 
 /// Returns the first row of each of `count` ranks, and their number. All ranks' first rows are
 /// even.
-pub(in crate::cuda) fn first_rows(nx: usize, count: usize) -> Vec<usize> {
+pub(crate) fn first_rows(nx: usize, count: usize) -> Vec<usize> {
     divide(nx.div_ceil(2), count).iter().map(|pair| (2 * pair).min(nx)).collect()
 }
 
