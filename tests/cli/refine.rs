@@ -52,7 +52,8 @@ fn wires_get_shorter_and_the_summary_says_so() {
     assert_eq!(detailed["status"], "converged");
     assert_eq!(report["legality"]["legal"], true);
     assert!(report["displacement"]["max"].as_f64() >= report["displacement"]["p95"].as_f64());
-    let steps = ["swap", "reorder", "shift", "mirror"].map(|s| detailed["shortened"][s].as_f64());
+    let steps = ["swap", "insert", "reorder", "shift", "mirror"];
+    let steps = steps.map(|step| detailed["shortened"][step].as_f64());
     let all: f64 = steps.into_iter().map(Option::unwrap).sum();
     assert!((was - is - all).abs() < 1e-9 * was);
 }
@@ -62,6 +63,38 @@ fn the_same_file_for_any_number_of_threads() {
     let tiny = pairs();
     let bytes = |threads| std::fs::read(refined(&tiny, threads).0).unwrap();
     assert_eq!(bytes("--threads 1"), bytes("--threads 3"));
+}
+
+#[test]
+fn effort_decides_whether_cells_are_inserted() {
+    let tiny = Tiny::new();
+    let file = |name: &str| tiny.folder().join(name);
+    run(&[&"generate --cells 800 --out", &tiny.folder()]);
+    let (design, legal) = (file("cells800.aux"), file("legal.pl"));
+    run(&[&"place", &design, &"--until legal --effort low -o", &legal]);
+    let hpwl = |effort: &str| {
+        let (out, json) = (file("refined.pl"), file("refined.json"));
+        run(&[
+            &"refine",
+            &design,
+            &"--pl",
+            &legal,
+            &"--effort",
+            &effort,
+            &"-o",
+            &out,
+            &"--json",
+            &json,
+        ]);
+        let report = json_of(json);
+        assert_eq!(report["options"]["effort"], effort);
+        assert_eq!(report["legality"]["legal"], true);
+        let inserted = report["stages"]["detailed"]["shortened"]["insert"].as_f64().unwrap();
+        assert_eq!(inserted > 0.0, effort != "low", "{effort}: {inserted}");
+        report["result"]["hpwl"].as_f64().unwrap()
+    };
+    let [low, medium, high] = ["low", "medium", "high"].map(hpwl);
+    assert!(medium < 0.999 * low && high == medium, "{low}, {medium}, {high}");
 }
 
 #[test]

@@ -390,6 +390,10 @@ def test_a_placement_goes_through_its_stages(aux, tmp_path):
     assert legal.hpwl == pytest.approx(placed.stages["legal"]["hpwl"])
     refined = placefield.refine(legal.design, bins=8, device="cpu")
     assert not refined.stages["detailed"]["on_device"]
+    swapped = placefield.refine(legal.design, bins=8, effort="low")
+    assert swapped.stages["detailed"]["shortened"]["insert"] == 0.0
+    with pytest.raises(ValueError, match="effort"):
+        placefield.refine(legal.design, effort="most")
     with pytest.raises(ValueError, match="device"):
         placefield.refine(legal.design, device="tpu")
     assert refined.status == "converged" and refined.legality and refined.hpwl <= legal.hpwl
