@@ -298,7 +298,7 @@ impl<T: CudaReal> Descent<T> {
 
     /// Enqueues the step from the current point to u and v of the next, the
     /// latter kept inside the bounds and also written to `positions`, x and y of a body side by
-    /// side. Which those are [`Descent::send`] has decided.
+    /// side. Which those are `send` has decided.
     ///
     /// # Errors
     /// When `positions` have not two values per body or do not begin where a pair can,
