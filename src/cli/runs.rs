@@ -267,6 +267,11 @@ fn documents(path: &Path) -> Result<Vec<(String, Document)>, Failure> {
     Ok(documents.into_iter().map(named).collect())
 }
 
+/// Returns a target density with at most four decimals.
+fn density(target: f64) -> String {
+    ((1e4 * target).round() / 1e4).to_string()
+}
+
 /// Reads the files; all runs must be of one design.
 fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
     let mut runs: Vec<Run> = Vec::new();
@@ -328,7 +333,7 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
         values
     };
     let bins = values(&|run| run.bins.map(|[nx, ny]| format!("{nx} × {ny}")));
-    let targets = values(&|run| run.target_density.map(|target| target.to_string()));
+    let targets = values(&|run| run.target_density.map(density));
     let stages = values(&|run| run.stage.clone());
     for (what, values, depends) in [
         ("bins", bins, "overflow depends"),
@@ -378,7 +383,7 @@ fn table(report: &RunsReport) -> Table {
             or_none(run.iterations.map(|v| v.to_string())),
             or_none(run.seconds.map(|v| format!("{v:.2}"))),
             or_none(run.bins.map(|[nx, ny]| format!("{nx} × {ny}"))),
-            or_none(run.target_density.map(|v| v.to_string())),
+            or_none(run.target_density.map(density)),
         ]
     };
     let note = "Beaten by none: no other run has less of overflow and wirelength, or as much of \

@@ -48,6 +48,20 @@ fn runs_that_no_other_beats_are_marked() {
 }
 
 #[test]
+fn target_densities_have_four_decimals() {
+    let tiny = Tiny::new();
+    let [start, far] = ["start.json", "far.json"].map(|name| tiny.folder().join(name));
+    run(&[&"eval", &tiny.aux(), &"--target-density 0.96980168 --json", &start]);
+    run(&[&"eval", &tiny.aux(), &"--target-density 0.97 --json", &far]);
+    let compared = placefield(&[&"compare-runs", &start, &far]).assert().success();
+    for text in [&compared.get_output().stdout, &compared.get_output().stderr] {
+        let text = String::from_utf8_lossy(text);
+        assert!(text.contains("0.9698") && !text.contains("0.96980"), "{text}");
+        assert!(text.contains("0.97"), "{text}");
+    }
+}
+
+#[test]
 fn names_from_json_print_no_control_characters() {
     let tiny = Tiny::new();
     let runs = evaluated(&tiny);
