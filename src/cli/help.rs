@@ -1,7 +1,118 @@
-//! The parts of `--help` and the manual pages after the options: examples, exit codes and
+//! `--help` and the manual pages: groups of options, and after them examples, exit codes and
 //! environment variables.
 
-use clap::Command;
+use clap::{Arg, Command};
+
+/// Headings of `--help`, with the options under each in any command. The others have the default
+/// heading or that of their module.
+const GROUPS: [(&str, &[&str]); 6] = [
+    (
+        "Input",
+        &[
+            "from",
+            "init",
+            "keep-fillers",
+            "lef",
+            "max-unpacked",
+            "net-weights",
+            "pin-offset",
+            "pin-position",
+            "pl",
+            "region",
+            "row-blockage",
+            "to",
+        ],
+    ),
+    (
+        "Density and engine",
+        &[
+            "bins",
+            "deterministic",
+            "engine",
+            "fillers",
+            "no-fillers",
+            "pipeline",
+            "precision",
+            "raise-density",
+            "seed",
+            "target-density",
+            "threads",
+        ],
+    ),
+    (
+        "Stages",
+        &[
+            "capacity",
+            "effort",
+            "keep-density",
+            "keep-placed",
+            "max-displacement",
+            "no-mirror",
+            "no-one-site-gaps",
+            "padding",
+            "rounds",
+            "routability",
+            "routability-area",
+            "routability-rounds",
+            "seeds",
+            "until",
+        ],
+    ),
+    (
+        "Stopping and limits",
+        &[
+            "checkpoint",
+            "checkpoint-every",
+            "iterations",
+            "max-hpwl-rise",
+            "require-legal",
+            "require-on-die",
+            "resume",
+            "stop-overflow",
+            "time-limit",
+            "tolerance",
+        ],
+    ),
+    (
+        "Pictures",
+        &[
+            "also",
+            "colors",
+            "contours",
+            "cut",
+            "dpi",
+            "font-size",
+            "format",
+            "no-title",
+            "pictures",
+            "range",
+            "scale",
+            "streamlines",
+            "width",
+        ],
+    ),
+    (
+        "Output",
+        &[
+            "csv",
+            "frame-every",
+            "frames",
+            "history",
+            "json",
+            "maps",
+            "maps-as",
+            "out",
+            "output",
+            "plots",
+            "report",
+            "trajectory",
+        ],
+    ),
+];
+
+/// Long names of the option that says where a command writes its result. Each has the other as an
+/// alias, and `-o`.
+const OUTPUT: [&str; 2] = ["out", "output"];
 
 /// Examples of every command, each a whole command line.
 const EXAMPLES: [(&str, &[&str]); 21] = [
@@ -74,8 +185,24 @@ Environment:
   PLACEFIELD_CACHE         folder of compiled kernels [default: ~/.cache/placefield]
   PLACEFIELD_DEVICE_LIMIT  KB of shared memory of a block to assume on a GPU, for tests";
 
-/// Returns the command line with examples, exit codes and environment variables after the options.
-pub(crate) fn with_more(mut command: Command) -> Command {
+/// Returns an option under its heading; that of a result is also `-o`.
+fn grouped(arg: Arg) -> Arg {
+    let Some(name) = arg.get_long().map(str::to_owned) else { return arg };
+    let group = GROUPS.iter().find(|(_, names)| names.contains(&&*name));
+    let arg = match group.filter(|_| arg.get_help_heading().is_none()) {
+        Some((heading, _)) => arg.help_heading(*heading),
+        None => arg,
+    };
+    match OUTPUT.iter().position(|of| *of == name) {
+        Some(k) => arg.short('o').alias(OUTPUT[1 - k]),
+        None => arg,
+    }
+}
+
+/// Returns the command line with groups of options, and with examples, exit codes and environment
+/// variables after them.
+pub(crate) fn with_more(command: Command) -> Command {
+    let mut command = command.mut_subcommands(|of| of.mut_args(grouped));
     for (name, lines) in EXAMPLES {
         if command.find_subcommand(name).is_some() {
             let examples = format!("Examples:\n  {}", lines.join("\n  "));
