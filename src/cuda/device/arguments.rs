@@ -8,7 +8,7 @@ use cudarc::driver::sys::CUdeviceptr;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
-/// An address in a structure that kernels take: of values of type `E`, or 0.
+/// An address in a structure that kernels take: 0, or the address of values of type `E`.
 #[repr(transparent)]
 pub(crate) struct Pointer<E>(pub(crate) CUdeviceptr, PhantomData<fn(E)>);
 
@@ -58,8 +58,7 @@ impl<E> Array<E> {
     /// No values.
     pub(crate) const NULL: Self = Self::at(0);
 
-    /// Returns the values at an address. It is the caller's task to see that the device reaches
-    /// them.
+    /// Returns the values at an address. The caller ensures that the device can access them.
     pub(crate) const fn at(address: CUdeviceptr) -> Self {
         Array { address, owner: None, of: PhantomData }
     }
@@ -94,7 +93,7 @@ impl<E, M: Into<Array<E>>> From<Option<M>> for Array<E> {
     }
 }
 
-/// Returns the addresses of an array of each rank.
+/// Returns one array of addresses for each rank.
 pub(crate) fn pointers<'a, E: DeviceValue, const N: usize>(
     arrays: impl IntoIterator<Item = &'a DeviceVec<E>>,
 ) -> [Pointer<E>; N] {
@@ -106,26 +105,27 @@ pub(crate) fn pointers<'a, E: DeviceValue, const N: usize>(
 /// A type that kernels take by value: a number, a structure or the address of memory.
 ///
 /// # Safety
-/// `pointer` leads to a value of the type that the kernel declares for it, laid out as in C++;
-/// addresses in it are of memory that `check` checks, or that the caller of the launch ensures.
+/// `pointer` leads to a value of the type that the kernel declares, laid out as in C++. Addresses
+/// in the value are of memory that `check` checks or that the caller of the launch ensures.
 pub(crate) unsafe trait KernelArgument {
     /// Refuses memory of another device.
     fn check(&self, _gpu: &Gpu) -> Result<(), CudaError> {
         Ok(())
     }
 
-    /// Returns where the value is. It is only read.
+    /// Returns a pointer to the value, which is only read.
     fn pointer(&self) -> *mut c_void {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// Returns the number of its bytes.
+    /// Returns the size of the value in bytes.
     fn size(&self) -> usize {
         size_of_val(self)
     }
 }
 
-// SAFETY: numbers are alike on both sides, and structures are made of the kernels' (`build.rs`).
+// SAFETY: numbers are alike on host and device, and `build.rs` makes the structures from the
+// kernels'.
 unsafe impl<E: DeviceValue> KernelArgument for E {}
 
 // SAFETY: an address is passed as a pointer to values of this type.
@@ -146,10 +146,10 @@ unsafe impl<E> KernelArgument for Array<E> {
     }
 }
 
-/// Most arguments of a kernel.
+/// The largest number of arguments of a kernel.
 const MOST_ARGUMENTS: usize = 20;
 
-/// Where the arguments of a launch are, and how many bytes each has.
+/// The addresses and sizes in bytes of a launch's arguments.
 pub(crate) struct ArgumentList<'a> {
     gpu: &'a Gpu,
     pointers: [*mut c_void; MOST_ARGUMENTS],
@@ -184,7 +184,7 @@ impl<'a> ArgumentList<'a> {
         Ok(())
     }
 
-    /// Adds the next argument of a kernel that was compiled with it.
+    /// Adds the next argument if the kernel was compiled with it.
     pub(crate) fn add_if(
         &mut self,
         argument: &'a Option<impl KernelArgument>,
@@ -193,10 +193,10 @@ impl<'a> ArgumentList<'a> {
     }
 }
 
-/// The arguments of a kernel by name, made of its declaration by `build.rs`.
+/// The arguments of a kernel by name, which `build.rs` makes from the kernel's declaration.
 ///
 /// # Safety
-/// They are those of the kernels, in their order.
+/// The arguments are the kernels' arguments, in the same order.
 pub(crate) unsafe trait Arguments {
     /// The kernels that take them.
     const NAMES: &'static [&'static str];

@@ -1,7 +1,7 @@
 //! The structs that kernels share with the host, and the arguments of every kernel, by folder of
-//! `kernels/`: made of its files by `build.rs`.
+//! `kernels/`. `build.rs` makes them from the kernels' files.
 
-// The kernels' files say what each field is, and the host sets some that it never reads.
+// The kernels' files describe each field. The host sets some fields that it never reads.
 #![allow(missing_docs, dead_code)]
 
 use super::arguments::{Any, ArgumentList, Arguments, Array, KernelArgument, Pointer};

@@ -1,4 +1,4 @@
-//! Numbers that the host shares with the kernels, made of `kernels/device/constants.cuh` by
-//! `build.rs`.
+//! Numbers that the host shares with the kernels. `build.rs` makes them from
+//! `kernels/device/constants.cuh`.
 
 include!(concat!(env!("OUT_DIR"), "/constants.rs"));

@@ -7,34 +7,34 @@ use cudarc::cufft::sys::cufftResult;
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{DriverError, result};
 
-/// The oldest driver that has all that is called, by the CUDA version it is for.
+/// The oldest driver with every function that is called, as the CUDA version it is for.
 pub(super) const OLDEST_DRIVER: (i32, i32) = (12, 0);
 
-/// Why CUDA cannot be used, or what failed while using it.
+/// A reason why CUDA cannot be used, or a failure while it is used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaError {
-    /// No `libcuda`.
+    /// `libcuda` is missing.
     #[error("no CUDA: the NVIDIA driver (libcuda) is not installed")]
     NoDriver,
-    /// The driver is there but finds no GPU.
+    /// The driver is installed but finds no GPU.
     #[error("no CUDA: the NVIDIA driver finds no GPU")]
     NoDevice,
-    /// An ordinal beyond the devices there are.
+    /// The ordinal is beyond the number of devices.
     #[error("CUDA device {ordinal} does not exist: this machine has {count}, counted from 0")]
     NoSuchDevice {
-        /// The ordinal asked for.
+        /// The requested ordinal.
         ordinal: usize,
-        /// Devices there are.
+        /// The number of devices.
         count: usize,
     },
-    /// No `libcufft`.
+    /// `libcufft` is missing.
     #[error("no CUDA: cuFFT (libcufft) is not on the loader's path (LD_LIBRARY_PATH)")]
     NoCufft,
-    /// No `libnccl`.
+    /// `libnccl` is missing.
     #[error("NCCL (libnccl.so.2) is not on the loader's path (LD_LIBRARY_PATH)")]
     NoNccl,
-    /// No `libnvrtc`, and this program was built without machine code for its kernels.
+    /// `libnvrtc` is missing, and this program was built without machine code for its kernels.
     #[error("no CUDA: NVRTC (libnvrtc) is not on the loader's path (LD_LIBRARY_PATH)")]
     NoNvrtc,
     /// The device is older than the kernels support.
@@ -47,7 +47,7 @@ pub enum CudaError {
         /// Minor version.
         minor: i32,
     },
-    /// A text that is no [`DeviceLimit`](super::DeviceLimit).
+    /// The text is not a valid [`DeviceLimit`](super::DeviceLimit).
     #[error(
         "PLACEFIELD_DEVICE_LIMIT={0}: expected the KB of shared memory of a block (48 or more), \
          the architecture (75 or more), or both, as in shared=99,arch=80"
@@ -62,10 +62,10 @@ pub enum CudaError {
     OldDriver {
         /// The CUDA version that the driver is for.
         driver: (i32, i32),
-        /// The one that it would have to be for.
+        /// The CUDA version that the driver has to support.
         needed: (i32, i32),
     },
-    /// Code that this program was not built with, and no `libnvrtc` to make it.
+    /// This program was not built with the code, and there is no `libnvrtc` to compile it.
     #[error(
         "this program holds no code of {unit}.cu{}{defined} for the device, and NVRTC (libnvrtc) \
          is not on the loader's path (LD_LIBRARY_PATH)",
@@ -77,18 +77,18 @@ pub enum CudaError {
         /// The macros it would be compiled with.
         defined: String,
     },
-    /// A kernel that loaded code does not have.
+    /// The loaded code lacks this kernel.
     #[error("there is no kernel {0} in the code for this device")]
     NoKernel(String),
     /// Device memory ran out.
     #[error("{}", out_of_memory(*.needed, *.free))]
     OutOfMemory {
-        /// Bytes asked for; 0 where the driver asked for them itself.
+        /// Bytes requested; 0 if the driver requested them itself.
         needed: usize,
-        /// Bytes free when they were asked for.
+        /// Bytes free at the time of the request.
         free: usize,
     },
-    /// A kernel file that NVRTC refuses.
+    /// NVRTC refuses a kernel file.
     #[error("kernel file {unit}.cu does not compile for {target}:\n{log}")]
     Compile {
         /// File name without extension.
@@ -98,7 +98,7 @@ pub enum CudaError {
         /// The compiler's log.
         log: String,
     },
-    /// A buffer of the wrong length.
+    /// A buffer has the wrong length.
     #[error("{what}: {found} values, expected {expected}")]
     Length {
         /// Which buffer.
@@ -108,7 +108,7 @@ pub enum CudaError {
         /// Length given.
         found: usize,
     },
-    /// A view that begins where a kernel cannot read or write as many bytes at once.
+    /// A view begins where a kernel cannot read or write as many bytes at once.
     #[error("{what}: a view that does not begin at a multiple of {bytes} bytes")]
     Misaligned {
         /// Which buffer.
@@ -116,29 +116,29 @@ pub enum CudaError {
         /// Bytes that are read or written at once.
         bytes: usize,
     },
-    /// Memory, or a graph, of another [`Gpu`](super::Gpu) than the work it was given to.
+    /// Memory or a graph belongs to another [`Gpu`](super::Gpu) than the work that uses it.
     #[error("memory of another device or of another opening of the same device")]
     OtherGpu,
-    /// Bodies other than those that a density, force or permutation was made for.
+    /// The bodies are not those that a density, force or permutation was made for.
     #[error("{0} of other bodies")]
     OtherBodies(&'static str),
-    /// A capture within a capture, or what a capture cannot hold: new memory, a wait.
+    /// A capture contains another capture, an allocation or a wait, which it cannot hold.
     #[error(
         "a graph is being captured on this thread already: it can hold neither another nor new \
          memory, nor wait"
     )]
     Capturing,
-    /// A capture, or work on another stream, begun by a
-    /// [`DeviceTerm`](crate::cuda::interop::DeviceTerm) that enqueues its work.
+    /// A [`DeviceTerm`](crate::cuda::interop::DeviceTerm) that enqueues its work began a capture,
+    /// or work on another stream.
     #[error(
         "a term of the objective is enqueuing its work on this thread: it can begin neither a \
          capture nor work on another stream"
     )]
     Enqueuing,
-    /// A stream of another context than the device's primary one.
+    /// A stream belongs to another context than the device's primary one.
     #[error("a stream of another CUDA context than the primary one of this device")]
     OtherContext,
-    /// An address that cannot be valid.
+    /// An address cannot be valid.
     #[error("{length} values of {size} bytes at {address:#x}: {reason}")]
     BadAddress {
         /// The address.
@@ -147,28 +147,28 @@ pub enum CudaError {
         length: usize,
         /// Bytes of each.
         size: usize,
-        /// The reason it is refused.
+        /// The reason for the refusal.
         reason: &'static str,
     },
-    /// More bodies than kernels count.
+    /// There are more bodies than kernels can count.
     #[error("{0} bodies: at most 2147483647 are possible")]
     TooManyBodies(usize),
-    /// More bins of all fence regions than kernels count.
+    /// The fence regions have more bins in total than kernels can count.
     #[error("{0} bins of all fence regions: at most 2147483647 are possible")]
     TooManyBins(usize),
-    /// More fence regions than kernels take.
+    /// There are more fence regions than kernels can take.
     #[error(
         "a charge of {0} fence regions: a device takes at most {max}",
         max = super::MOST_BLOCKS
     )]
     Regions(usize),
-    /// More pins than kernels count.
+    /// There are more pins than kernels can count.
     #[error("{0} pins of a netlist: at most {max} are possible", max = super::MOST_PINS)]
     TooManyPins(usize),
-    /// Density or force of bodies that were never ordered.
+    /// Density or force was requested for bodies that were never ordered.
     #[error("density or force was asked for before the bodies were ordered")]
     NotOrdered,
-    /// A grid or a device the three-pass pipeline is not made for.
+    /// The three-pass pipeline does not support the grid or the device.
     #[error("no three-pass solve of {nx} x {ny} bins here: {reason}")]
     NoThreePass {
         /// Bins along x.
@@ -178,42 +178,42 @@ pub enum CudaError {
         /// The reason.
         reason: String,
     },
-    /// A single transform was asked of a pipeline that only solves.
+    /// A pipeline that only solves was asked for a single transform.
     #[error("the {0} pipeline has no transform of a single map")]
     SolvesOnly(Pipeline),
-    /// Devices that cannot work together: why.
+    /// Devices cannot work together, for this reason.
     #[error("several devices: {0}")]
     Peers(String),
-    /// A rank that another one waited for in vain.
+    /// A rank waited for another one in vain.
     #[error(
         "rank {rank} waited in vain for rank {peer}: work of that one failed or was not asked for"
     )]
     PeerMissing {
         /// The rank that waited.
         rank: usize,
-        /// For whom.
+        /// The rank it waited for.
         peer: usize,
     },
-    /// An error on one of several ranks.
+    /// An error occurred on one of several ranks.
     #[error("rank {rank}: {source}")]
     OnRank {
-        /// Which.
+        /// The rank.
         rank: usize,
         /// The error there.
         source: Box<CudaError>,
     },
-    /// Anything that NCCL refuses, or a rank that another one waited for in vain.
+    /// NCCL refused an operation, or a rank waited for another one in vain.
     #[error("NCCL, {what}: {reason}")]
     Nccl {
         /// The operation.
         what: &'static str,
-        /// Its answer.
+        /// NCCL's answer.
         reason: String,
     },
-    /// Lengths of zero, or too large.
+    /// Lengths are zero or too large.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// A transform that a device has no plan for.
+    /// A device has no plan for the transform.
     #[error("no plan for {batch} transforms of {shape:?} values: {reason}")]
     NoTransform {
         /// Lengths, slowest axis first.
@@ -223,7 +223,7 @@ pub enum CudaError {
         /// The reason.
         reason: &'static str,
     },
-    /// Something that a plan was not made for.
+    /// The plan was not made for this operation.
     #[error("{what} needs {needs}")]
     NotPlanned {
         /// The operation.
@@ -231,33 +231,33 @@ pub enum CudaError {
         /// The kind of plan it needs.
         needs: &'static str,
     },
-    /// A name that is no kernel file.
+    /// No kernel file has this name.
     #[error("there is no kernel file {0}.cu")]
     NoSuchUnit(String),
-    /// Anything else the driver refuses.
+    /// The driver refused anything else.
     #[error("CUDA driver: {0}")]
     Driver(DriverFailure),
-    /// Anything cuFFT refuses.
+    /// cuFFT refused an operation.
     #[error("cuFFT, {what}: {source}")]
     Cufft {
         /// The operation.
         what: String,
-        /// Its answer.
+        /// cuFFT's answer.
         source: CufftFailure,
     },
 }
 
-/// An answer of the driver other than success: its message.
+/// A driver error: its message.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct DriverFailure(DriverError);
 
-/// An answer of cuFFT other than success: its name.
+/// A cuFFT error: its name.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct CufftFailure(CufftError);
 
-/// For work of one's own by [`interop`](crate::cuda::interop).
+/// For users' own work through [`interop`](crate::cuda::interop).
 impl From<DriverError> for CudaError {
     fn from(error: DriverError) -> Self {
         match error.0 {
@@ -278,14 +278,14 @@ impl CudaError {
         }
     }
 
-    /// Memory ran out for what is not allocated here: code, graphs, plans.
+    /// Returns the error if memory ran out for code, graphs or plans, which are not allocated here.
     fn driver_lacks_memory() -> Self {
-        // In the current context; that there is none is no reason to fail.
+        // In the current context. If there is none, that is no reason to fail.
         let free = result::mem_get_info().map_or(0, |(free, _)| free);
         CudaError::OutOfMemory { needed: 0, free }
     }
 
-    /// Returns whether the device, its code or the grid rules out this implementation alone, so that
+    /// Returns whether the device, its code or the grid rules out only this implementation, so that
     /// another may replace it.
     pub(crate) fn allows_fallback(&self) -> bool {
         use CudaError::{NoKernel, NoThreePass, NotPrecompiled};
@@ -303,7 +303,7 @@ impl From<CudaError> for EngineError {
     }
 }
 
-/// Fails unless a buffer has the length a kernel counts on.
+/// Fails unless a buffer has the length that a kernel relies on.
 pub(crate) fn check_length(
     what: &'static str,
     found: usize,
@@ -312,10 +312,10 @@ pub(crate) fn check_length(
     if found == expected { Ok(()) } else { Err(CudaError::Length { what, expected, found }) }
 }
 
-/// The most bytes that one thread of a kernel of transforms reads or writes at once.
+/// The largest number of bytes that one thread of a transform kernel reads or writes at once.
 pub(crate) const WIDEST: usize = 16;
 
-/// Fails unless memory begins where `bytes` bytes can be read or written at once.
+/// Fails unless memory begins at an address where `bytes` bytes can be read or written at once.
 pub(crate) fn check_aligned(
     what: &'static str,
     address: u64,

@@ -1,4 +1,4 @@
-//! A device that is ready to work: its context, its one stream, its kernels.
+//! An opened device: its context, its one stream and its kernels.
 
 use super::compile::{self, Architectures, Code, Instance, Loaded, Origin};
 use super::error::CudaError;
@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// How a device is opened. By default with the quickest code, and the limit that
+/// Options for opening a device. The defaults are the quickest code and the limit that
 /// `PLACEFIELD_DEVICE_LIMIT` names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GpuOptions {
@@ -24,47 +24,47 @@ pub struct GpuOptions {
 }
 
 impl GpuOptions {
-    /// Sets where the kernels' machine code may come from.
+    /// Sets the allowed sources of the kernels' machine code.
     #[must_use]
     pub fn code(self, code: Code) -> Self {
         GpuOptions { code, ..self }
     }
 
-    /// Sets the most that is used of the device, whatever the environment says.
+    /// Sets the limit on the use of the device. The environment's limit is ignored.
     #[must_use]
     pub fn limit(self, limit: DeviceLimit) -> Self {
         GpuOptions { limit: Some(limit), ..self }
     }
 }
 
-/// A device, opened. Clones share it.
+/// An opened device, shared by its clones.
 ///
 /// All work goes to one stream, or to one of the caller's
 /// ([`interop::on_stream`](crate::cuda::interop::on_stream)). Any number of engines and plans may
-/// share a `Gpu`, from any threads: while one thread captures a [`Graph`](super::Graph), work of
-/// the others waits until the capture is over.
+/// share a `Gpu`, from any threads. While one thread captures a [`Graph`](super::Graph), other
+/// threads' work waits until the capture is over.
 #[derive(Clone)]
 pub struct Gpu(pub(super) Arc<Shared>);
 
 pub(super) struct Shared {
-    /// For uploads to come.
+    /// For future uploads.
     pub(super) staging: Mutex<Vec<Staging>>,
     context: Arc<CudaContext>,
     pub(super) stream: Arc<CudaStream>,
     info: DeviceInfo,
-    /// The device's own architecture, whatever its limit.
+    /// The device's own architecture, regardless of its limit.
     architecture: u32,
     options: GpuOptions,
     kernels: Mutex<HashMap<Instance, Arc<ModuleSlot>>>,
-    /// The order of the work, and the stream that it goes to.
+    /// The order of the work, and the stream that the work goes to.
     pub(super) stream_order: StreamOrder,
 }
 
-/// Where an instance goes once it is loaded.
+/// The slot for an instance once it is loaded.
 #[derive(Default)]
 struct ModuleSlot {
     loaded: OnceLock<Loaded>,
-    /// Held by who loads it, so that nothing is compiled twice.
+    /// Locked by the thread that loads the instance, so that nothing is compiled twice.
     loading: Mutex<()>,
 }
 
@@ -73,11 +73,11 @@ struct ModuleSlot {
 pub struct MemoryInfo {
     /// Bytes free.
     pub free: usize,
-    /// Bytes in all.
+    /// Total bytes.
     pub total: usize,
 }
 
-/// Where a set of kernels on a device came from.
+/// The origin of a set of kernels on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelOrigin {
@@ -85,9 +85,10 @@ pub struct KernelOrigin {
     pub unit: &'static str,
     /// Its precision.
     pub precision: Precision,
-    /// The macros it was compiled with, as `NAME=VALUE`, by name, spaces between them.
+    /// The macros that it was compiled with, as `NAME=VALUE`, sorted by name and separated by
+    /// spaces.
     pub defined: String,
-    /// Where its code came from.
+    /// The origin of its code.
     pub origin: Origin,
 }
 
@@ -100,9 +101,8 @@ impl std::fmt::Debug for Gpu {
 impl Gpu {
     /// Opens device `ordinal`.
     ///
-    /// # Errors
-    /// Says which of driver, device or NVRTC is missing, that the device or the driver is too old,
-    /// that `PLACEFIELD_DEVICE_LIMIT` is no limit, or what the driver answered.
+    /// Reports a missing driver, device or NVRTC, a device or driver that is too old, an invalid
+    /// `PLACEFIELD_DEVICE_LIMIT`, or the driver's error.
     pub fn open(ordinal: usize) -> Result<Gpu, CudaError> {
         Gpu::open_with(ordinal, GpuOptions::default())
     }
@@ -118,9 +118,9 @@ impl Gpu {
             return Err(obstacle);
         }
         let context = CudaContext::new(ordinal)?;
-        // SAFETY: every buffer made through this context is used on the one
-        // stream below alone, whose order is all the synchronisation there is:
-        // neither is handed out but by the unsafe functions of `cuda::interop`.
+        // SAFETY: every buffer made through this context is used only on the one stream below,
+        // whose order is the only synchronisation. Only the unsafe functions of `cuda::interop`
+        // hand out the context or the stream.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream()?;
         let stream_order = StreamOrder::new(&context)?;
@@ -146,14 +146,14 @@ impl Gpu {
         &self.0.info
     }
 
-    /// Returns the shared memory that a block can have, in bytes: the device's, or what its limit
-    /// leaves of it.
+    /// Returns the shared memory that a block can have, in bytes: the device's, reduced by its
+    /// limit if there is one.
     pub fn shared_memory_limit(&self) -> usize {
         self.info().shared_memory
     }
 
-    /// Returns the bytes per second that device memory moves at most, from its clock (two transfers
-    /// a cycle) and bus width; `None` if the driver does not say.
+    /// Returns the peak bandwidth of device memory in bytes per second, from its clock (two
+    /// transfers a cycle) and bus width; `None` if the driver does not report them.
     pub fn peak_bandwidth(&self) -> Option<f64> {
         let attribute = |which| self.context().attribute(which).ok().filter(|&v| v > 0);
         let khz = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?;
@@ -179,13 +179,13 @@ impl Gpu {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// Refuses memory that belongs to another one.
+    /// Refuses memory that belongs to another device.
     pub(crate) fn check_own(&self, owner: &Gpu) -> Result<(), CudaError> {
         if self.is(owner) { Ok(()) } else { Err(CudaError::OtherGpu) }
     }
 
-    /// Makes the context current on this thread. An error that cudarc recorded when something was
-    /// dropped stays recorded: [`Gpu::synchronize`] and [`Gpu::read`] report it.
+    /// Makes the context current on this thread. If cudarc recorded an error when something was
+    /// dropped, the error stays recorded: [`Gpu::synchronize`] and [`Gpu::read`] report it.
     pub(crate) fn bind(&self) -> Result<(), CudaError> {
         // SAFETY: the context lives as long as the `Gpu`.
         Ok(unsafe { result::ctx::set_current(self.context().cu_ctx()) }?)
@@ -196,7 +196,7 @@ impl Gpu {
         Ok(self.context().new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))?)
     }
 
-    /// Waits until everything enqueued so far has run, and reports what failed.
+    /// Waits until everything enqueued so far has run, and reports failures.
     ///
     /// # Errors
     /// The failure of the device since the last wait.
@@ -205,21 +205,21 @@ impl Gpu {
         Ok(self.context().check_err()?)
     }
 
-    /// Returns the device memory, free and in all.
+    /// Returns the free and total device memory.
     ///
     /// # Errors
-    /// When the driver refuses to say.
+    /// When the driver does not report it.
     pub fn memory(&self) -> Result<MemoryInfo, CudaError> {
         let (free, total) = self.context().mem_get_info()?;
         Ok(MemoryInfo { free, total })
     }
 
-    /// Returns the device memory of this many bytes, not zero, not initialised.
+    /// Allocates this many bytes of device memory, uninitialised; `bytes` must not be zero.
     pub(super) fn allocate(&self, bytes: usize) -> Result<sys::CUdeviceptr, CudaError> {
         let stream = self.stream_guard()?;
-        // It would be memory of the graph, there only while that runs.
+        // The memory would belong to the graph and exist only while the graph runs.
         stream.check_not_capturing()?;
-        // SAFETY: the context is current and the stream its own.
+        // SAFETY: the context is current and the stream belongs to it.
         let allocated = unsafe {
             match self.context().has_async_alloc() {
                 true => result::malloc_async(stream.raw(), bytes),
@@ -230,7 +230,7 @@ impl Gpu {
         allocated.map_err(|error| self.allocation(error, bytes))
     }
 
-    /// Returns the driver's refusal of so many bytes.
+    /// Returns the error for the driver's refusal to allocate so many bytes.
     pub(crate) fn allocation(&self, error: DriverError, needed: usize) -> CudaError {
         match error.0 {
             CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
@@ -250,7 +250,7 @@ impl Gpu {
     }
 
     /// Returns the kernels of a file, compiled with the macros `defines` in any order, for a file
-    /// of which there are many instances ([`Gpu::kernels`]).
+    /// with many instances ([`Gpu::kernels`]).
     pub(crate) fn instance<T: CudaReal>(
         &self,
         unit: &str,
@@ -259,11 +259,11 @@ impl Gpu {
         Ok(self.prepare::<T>(&[(unit, defines)])?.remove(0))
     }
 
-    /// Returns every instance of a list of kernel files with their macros, in its order. Those that
-    /// are not loaded yet are compiled at the same time, each on a thread of its own as far as the
-    /// machine has cores; those that could be loaded stay so where another one fails. Waits for
-    /// instances that other threads are loading, and for nothing else. Afterwards the device's
-    /// context is this thread's current one, which looking up functions and their attributes needs.
+    /// Returns every instance of a list of kernel files with their macros, in the list's order.
+    /// Instances that are not loaded yet are compiled at the same time, on one thread each, up to
+    /// the number of cores. If one fails, the others that could be loaded stay loaded. Waits only
+    /// for instances that other threads are loading. Afterwards the device's context is current on
+    /// this thread, which the look-up of functions and their attributes needs.
     ///
     /// # Errors
     /// The error of the first one that fails ([`Gpu::kernels`]).
@@ -281,7 +281,8 @@ impl Gpu {
         let mut missing: Vec<(&Instance, &Arc<ModuleSlot>)> =
             instances.iter().zip(&places).collect();
         missing.retain(|(_, place)| place.loaded.get().is_none());
-        // Threads that want several wait for them in one order, so that no deadlock occurs.
+        // Threads that need several instances wait for them in one order, so that no deadlock
+        // occurs.
         missing.sort_by_key(|(_, place)| Arc::as_ptr(place));
         missing.dedup_by_key(|(_, place)| Arc::as_ptr(place));
         let _alone: Vec<_> = missing.iter().map(|(_, place)| place.loading.lock()).collect();
@@ -307,7 +308,7 @@ impl Gpu {
         }
     }
 
-    /// Returns where each set of kernels loaded so far came from, by name.
+    /// Returns the origin of each set of kernels loaded so far, by name.
     pub fn kernel_origins(&self) -> Vec<KernelOrigin> {
         let kernels = self.0.kernels.lock();
         let origin = |(instance, place): (&Instance, &Arc<ModuleSlot>)| {

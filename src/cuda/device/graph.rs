@@ -6,35 +6,35 @@ use super::stream::{CaptureGuard, Resource};
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{self, CUgraphInstantiate_flags, CUstreamCaptureMode};
 
-/// Work enqueued on a [`Gpu`]'s stream, captured: replaying it costs one launch
-/// instead of one per kernel.
+/// Captured work of a [`Gpu`]'s stream. Replaying it costs one launch instead of one per kernel.
 pub struct Graph {
     graph: Option<CudaGraph>,
     gpu: Gpu,
 }
 
-// SAFETY: a CUDA graph may be used from any thread as long as uses do not
-// overlap. `launch` and `drop`, the only uses, take `&mut self`; `Graph` is not
-// `Sync` and hands out no reference to what it holds.
+// SAFETY: a CUDA graph may be used from any thread as long as uses do not overlap. `launch` and
+// `drop`, the only uses, take `&mut self`; `Graph` is not `Sync` and hands out no reference to its
+// contents.
 unsafe impl Send for Graph {}
 
 impl Graph {
-    /// Captures what `body` enqueues; none of it runs yet. Other threads that use the same [`Gpu`]
-    /// meanwhile wait until the capture is over, so that nothing of theirs becomes a part of it.
+    /// Captures the work that `body` enqueues; none of it runs yet. Other threads that use the same
+    /// [`Gpu`] meanwhile wait until the capture is over, so that none of their work becomes a part
+    /// of it.
     ///
-    /// Capture ends whatever `body` does, even if it fails or panics, so the stream stays usable.
+    /// Capture ends even if `body` fails or panics, so the stream stays usable.
     ///
     /// # Errors
     /// An error of `body`, or the driver's refusal to capture or to instantiate: work that waits
-    /// cannot be captured. [`CudaError::Capturing`] inside another capture, and to `body` where it
-    /// asks for memory; [`CudaError::Enqueuing`] inside a term of the objective.
+    /// cannot be captured. [`CudaError::Capturing`] inside another capture, and to `body` if it
+    /// allocates memory; [`CudaError::Enqueuing`] inside a term of the objective.
     ///
     /// # Safety
-    /// The graph keeps the addresses of every buffer, plan and mark `body` uses: they
-    /// must live, where they are, for as long as the graph is launched, and no
-    /// launch may overlap with another use of them except on the same stream. `body` enqueues no
-    /// work of several devices ([`Peers`](crate::cuda::Peers)): another thread that enqueues such
-    /// work may wait for this one, and this one for it.
+    /// The graph keeps the addresses of every buffer, plan and mark that `body` uses. They must
+    /// live, without being moved, for as long as the graph is launched. No launch may overlap with
+    /// another use of them except on the same stream. `body` enqueues no work of several devices
+    /// ([`Peers`](crate::cuda::Peers)): another thread that enqueues such work may wait for this
+    /// one, and this one for it.
     pub unsafe fn capture<E: From<CudaError>>(
         gpu: &Gpu,
         body: impl FnOnce() -> Result<(), E>,
@@ -54,7 +54,7 @@ impl Graph {
         Ok(Graph { graph, gpu: gpu.clone() })
     }
 
-    /// Returns the device whose stream it is launched on.
+    /// Returns the device on whose stream the graph is launched.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }
@@ -65,7 +65,7 @@ impl Graph {
     /// When the driver refuses the launch; [`CudaError::Capturing`] inside a capture.
     pub fn launch(&mut self) -> Result<(), CudaError> {
         let stream = self.gpu.stream_guard()?;
-        // A graph of the caller's cannot hold one that is ready to run.
+        // A caller's graph cannot hold an instantiated graph.
         stream.check_not_capturing()?;
         if let Some(graph) = &self.graph {
             // SAFETY: the graph lives, and the stream is of its context, which is current.
@@ -84,8 +84,8 @@ impl Drop for Graph {
     }
 }
 
-/// Work that runs more than once: first as plain launches, which load what a capture cannot; the
-/// second time it is captured, and replayed from then on.
+/// Work that runs more than once. The first run uses plain launches, which load the kernels that a
+/// capture cannot load. The second run captures the work, and later runs replay it.
 #[derive(Default)]
 pub(crate) enum Captured<G> {
     #[default]
@@ -95,10 +95,10 @@ pub(crate) enum Captured<G> {
 }
 
 impl<G> Captured<G> {
-    /// Runs the work of `on`: plainly, by a new graph, or by the one there is.
+    /// Runs the work of `on` by plain launches, by a new graph, or by the existing graph.
     ///
     /// # Errors
-    /// That of the function called; the same one is due the next time.
+    /// The error of the called function; the next run calls the same function again.
     pub(crate) fn run<C: ?Sized, E>(
         &mut self,
         on: &mut C,
@@ -115,7 +115,7 @@ impl<G> Captured<G> {
         replay(on, graph)
     }
 
-    /// Returns the graph of work that has run, made by `capture` if there is none.
+    /// Returns the graph of work that has run, or makes it by `capture` if there is none.
     pub(crate) fn ready<E>(&mut self, capture: impl FnOnce() -> Result<G, E>) -> Result<&mut G, E> {
         if !matches!(self, Captured::Ready(_)) {
             *self = Captured::Ready(capture()?);
@@ -129,23 +129,23 @@ impl<G> Captured<G> {
 struct Capture<'a> {
     gpu: &'a Gpu,
     open: bool,
-    /// No other thread enqueues; given up after the capture's end.
+    /// Keeps other threads from enqueuing; released after the capture's end.
     _guard: CaptureGuard<'a>,
 }
 
 impl<'a> Capture<'a> {
     fn begin(gpu: &'a Gpu) -> Result<Self, CudaError> {
         let alone = gpu.capture_guard()?;
-        // Calls that would break a capture are refused to this thread only.
+        // Calls that would break the capture are refused to this thread only.
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         gpu.stream().begin_capture(mode)?;
         Ok(Capture { gpu, open: true, _guard: alone })
     }
 
-    /// Ends it and makes a graph of what it holds.
+    /// Ends the capture and makes a graph of the captured work.
     fn end(&mut self) -> Result<Option<CudaGraph>, CudaError> {
         self.open = false;
-        // cudarc ends no capture before an error that it recorded earlier is taken.
+        // cudarc ends no capture until an error that it recorded earlier is taken.
         let recorded = self.gpu.context().check_err();
         let graph = self.gpu.stream().end_capture(CUgraphInstantiate_flags(0));
         recorded?;

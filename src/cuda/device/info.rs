@@ -8,11 +8,11 @@ pub(super) const OLDEST: u32 = 75;
 /// One GPU, as the driver describes it and a [`DeviceLimit`](super::DeviceLimit) leaves it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceInfo {
-    /// The number it is opened by.
+    /// The ordinal that opens it.
     pub ordinal: usize,
-    /// Its own name, and its limit if it has one.
+    /// The device's own name, followed by its limit if it has one.
     pub name: String,
-    /// Compute capability, major and minor: what code is compiled for.
+    /// Compute capability, major and minor, that code is compiled for.
     pub compute_capability: (i32, i32),
     /// Shared memory that a block can have, in bytes.
     pub shared_memory: usize,

@@ -3,13 +3,13 @@
 use super::value::DeviceValue;
 use crate::transform::InputElement;
 
-/// A type that a transform in precision `T` takes its input in: `T` itself, and
-/// integers of up to 32 bits, which the first kernel converts as it reads, for
-/// cuFFT has no integers (Jiang et al., "Settings"). An integer of more digits
-/// than `T` has is rounded. Sealed, as [`DeviceValue`] is: it chooses kernels.
+/// A type that a transform in precision `T` takes its input in: `T` itself, or an integer of up to
+/// 32 bits. The first kernel converts integers as it reads, because cuFFT has no integers (Jiang et
+/// al., "Settings"). An integer of more digits than `T` has is rounded. Sealed like
+/// [`DeviceValue`], because the type chooses kernels.
 pub trait Input<T>: DeviceValue + InputElement {
     #[doc(hidden)]
-    /// Its name in the kernels, with which those that read it are compiled
+    /// The type's name in the kernels. Kernels that read the type are compiled with it
     /// (`kernels/fft/inputs.cuh`).
     const TYPE: &'static str;
 }
