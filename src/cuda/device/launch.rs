@@ -1,4 +1,4 @@
-//! Kernels and their launches, and what kernels that sum over a grid share.
+//! Kernels, their launches, and constants shared by kernels that sum over a grid.
 
 use super::arguments::{ArgumentList, Arguments};
 use super::constants::{self, PIECE_PINS};
@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// Threads in a block.
 pub(crate) const BLOCK: u32 = constants::BLOCK as u32;
 
-/// Returns one thread for each of `width × height` cells, consecutive along the width; a block
-/// takes `line` cells along it, more where the height is small.
+/// Returns one thread for each of `width × height` cells, consecutive along the width. A block
+/// takes `line` cells along the width, and more if the height is small.
 fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     let (width, height) = (width as u32, height as u32);
     let narrow = width.next_power_of_two().min(line);
@@ -25,15 +25,16 @@ fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     grid_with((wide, tall), (width.div_ceil(wide), height.div_ceil(tall)))
 }
 
-/// A kernel in a module, and the launch that it is made for.
+/// A kernel in a module, with its launch configuration.
 pub(crate) struct Function {
-    /// Its name in its file.
+    /// The kernel's name in its file.
     pub(crate) name: &'static str,
     pub(crate) code: CudaFunction,
     pub(crate) config: LaunchConfig,
-    /// Whether its start may overlap with the end of the kernel before it.
+    /// Whether the kernel's start may overlap with the end of the kernel before it.
     overlaps: bool,
-    /// Bytes of its parameters, where the driver tells them; in builds with debug assertions.
+    /// Sizes of its parameters in bytes, if the driver reports them; only in builds with debug
+    /// assertions.
     parameters: Option<Vec<usize>>,
 }
 
@@ -45,7 +46,7 @@ impl Function {
         self.code.occupancy_max_active_blocks_per_multiprocessor(width * height, bytes, None)
     }
 
-    /// Returns the number of such blocks that a device runs at once, one at least.
+    /// Returns the number of such blocks that a device runs at once, at least one.
     pub(crate) fn at_once(&self, gpu: &Gpu, config: &LaunchConfig) -> Result<u32, CudaError> {
         Ok((self.occupancy(config)? * gpu.info().multiprocessors as u32).max(1))
     }
@@ -66,7 +67,7 @@ impl<A> Deref for Kernel<A> {
 }
 
 impl<A: Arguments> Kernel<A> {
-    /// Returns the first kernel in `module` that takes such arguments, in one block.
+    /// Returns the first kernel in `module` that takes the arguments `A`, in one block.
     pub(crate) fn new(module: &Arc<CudaModule>) -> Result<Self, CudaError> {
         Self::named(module, A::NAMES[0])
     }
@@ -74,10 +75,10 @@ impl<A: Arguments> Kernel<A> {
     /// Returns the kernel of this name.
     ///
     /// # Errors
-    /// [`CudaError::NoKernel`] when it is not there.
+    /// [`CudaError::NoKernel`] if the module lacks the kernel.
     ///
     /// # Panics
-    /// When it takes other arguments.
+    /// If the kernel takes other arguments.
     pub(crate) fn named(module: &Arc<CudaModule>, name: &str) -> Result<Self, CudaError> {
         let name = A::NAMES.iter().find(|&&of| of == name).expect("a kernel with these arguments");
         let code = module.load_function(name).map_err(|error| match error.0 {
@@ -90,7 +91,7 @@ impl<A: Arguments> Kernel<A> {
         Ok(Kernel { function, of: PhantomData })
     }
 
-    /// Returns the kernels of these names, as [`Kernel::named`].
+    /// Returns the kernels of these names; see [`Kernel::named`].
     pub(crate) fn each<const N: usize>(
         module: &Arc<CudaModule>,
         names: [&str; N],
@@ -100,17 +101,17 @@ impl<A: Arguments> Kernel<A> {
         Ok(kernels.try_into().unwrap_or_else(|_| unreachable!("one for each name")))
     }
 
-    /// Returns the same for such a launch.
+    /// Returns the same kernel with the launch configuration `config`.
     pub(crate) fn with(mut self, config: LaunchConfig) -> Self {
         self.function.config = config;
         self
     }
 
-    /// Returns the same with a start that may overlap with the end of the kernel before it in the
-    /// stream (programmatic dependent launch, compute capability 9.0): its blocks start when there
-    /// is room for them and wait for that kernel's results themselves. Code compiled for 9.0 or
-    /// later does (`wait_for_previous` in `kernels/device`); older PTX that the driver makes code
-    /// of for a newer device does not, and nothing overlaps.
+    /// Returns the same kernel with a start that may overlap with the end of the kernel before it
+    /// in the stream (programmatic dependent launch, compute capability 9.0). Its blocks start as
+    /// soon as there is room for them, and then wait for that kernel's results. Only code compiled
+    /// for 9.0 or later waits itself (`wait_for_previous` in `kernels/device`). If the driver
+    /// compiles older PTX for a newer device, nothing overlaps.
     pub(crate) fn overlapping(mut self) -> Self {
         let compiled_for = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
         let waits = self.code.get_attribute(compiled_for).is_ok_and(|sm| sm >= 90);
@@ -118,28 +119,29 @@ impl<A: Arguments> Kernel<A> {
         self
     }
 
-    /// Enqueues it.
+    /// Enqueues the kernel.
     ///
     /// # Errors
-    /// When an argument belongs to another device, a block would have more shared memory
-    /// than the device or its limit allows, or the driver refuses.
+    /// When an argument belongs to another device, a block needs more shared memory than the device
+    /// or its limit allows, or the driver refuses.
     ///
     /// # Safety
-    /// Memory lives and is as large as the kernel counts on; memory that the kernel writes is used
-    /// elsewhere only in the stream's order; where it overlaps ([`Kernel::overlapping`]) the kernel waits before its
-    /// first access to memory that the kernel before it writes, or that this one writes and that
-    /// one reads.
+    /// Memory lives and is as large as the kernel requires; memory that the kernel writes is used
+    /// elsewhere only in the stream's order. If the kernel's start overlaps
+    /// ([`Kernel::overlapping`]), the kernel waits before its first access to certain memory:
+    /// memory that the kernel before it writes, and memory that this kernel writes and that kernel
+    /// reads.
     ///
     /// # Panics
-    /// With debug assertions, if the driver knows that the kernel's parameters are of other sizes, or
-    /// more or fewer: an argument that only some instances have is missing, or not one of this
+    /// With debug assertions, if the driver reports another number of parameters or other sizes.
+    /// Then an argument that only some instances have is missing, or does not belong to this
     /// instance.
     pub(crate) unsafe fn launch(&self, gpu: &Gpu, arguments: &A) -> Result<(), CudaError> {
         // SAFETY: the caller's promise.
         unsafe { self.launch_as(gpu, self.config, arguments) }
     }
 
-    /// Enqueues it in another launch.
+    /// Enqueues the kernel with another launch configuration.
     ///
     /// # Safety
     /// See [`Kernel::launch`].
@@ -153,7 +155,7 @@ impl<A: Arguments> Kernel<A> {
         if let Some(parameters) = &self.parameters {
             assert_eq!(list.sizes(), parameters, "bytes of the parameters of {}", self.name);
         }
-        // The driver knows the device's own limit alone.
+        // The driver knows only the device's own limit.
         if config.shared_mem_bytes as usize > gpu.shared_memory_limit() {
             return Err(DriverError(CUresult::CUDA_ERROR_INVALID_VALUE).into());
         }
@@ -177,25 +179,24 @@ impl<A: Arguments> Kernel<A> {
             numAttrs: u32::from(self.overlaps),
         };
         let (function, list) = (self.code.cu_function(), list.pointers());
-        // SAFETY: stream and function belong to the context that is current; the attribute and the
-        // arguments, which are of the kernel's types, outlive the call; the rest is the caller's
-        // promise.
+        // SAFETY: stream and function belong to the current context; the attribute and the
+        // arguments, which have the kernel's types, outlive the call; the caller promises the rest.
         unsafe { sys::cuLaunchKernelEx(&config, function, list, std::ptr::null_mut()) }.result()?;
         Ok(())
     }
 }
 
-/// The first driver that tells the sizes of a kernel's parameters.
+/// The first driver that reports the sizes of a kernel's parameters.
 const TELLS_PARAMETERS: (i32, i32) = (12, 4);
 
-/// Returns the bytes of a kernel's parameters, where the driver tells them.
+/// Returns the sizes of a kernel's parameters in bytes, if the driver reports them.
 fn parameters(code: &CudaFunction) -> Option<Vec<usize>> {
     driver_version().filter(|version| *version >= TELLS_PARAMETERS)?;
-    // It may load the kernel, which a capture of the caller's forbids all threads.
+    // The call may load the kernel, and a caller's capture forbids loading to all threads.
     let _lenient = Lenient::begin().ok()?;
     let size = |k| {
         let (mut offset, mut size) = (0, 0);
-        // SAFETY: the function is of the context that is current; two numbers are written, if there
+        // SAFETY: the function belongs to the current context; the call writes two numbers if there
         // is such a parameter.
         let told =
             unsafe { sys::cuFuncGetParamInfo(code.cu_function(), k, &mut offset, &mut size) };
@@ -204,16 +205,17 @@ fn parameters(code: &CudaFunction) -> Option<Vec<usize>> {
     Some((0..).map_while(size).collect())
 }
 
-/// Most pins of a netlist: kernels count them in 32 bits, a block's stride and a piece's pins
-/// beyond the last one included.
+/// The largest number of pins of a netlist. Kernels count pins in 32 bits, including a block's
+/// stride and a piece's pins beyond the last one.
 pub(crate) const MOST_PINS: usize = u32::MAX as usize - BLOCK as usize - PIECE_PINS;
 
-/// Most blocks along the second and third axis of a grid.
+/// The largest number of blocks along the second and third axis of a grid.
 pub(crate) const MOST_BLOCKS: u32 = 65535;
 
-/// Returns the grid of [`cover_lines`], except that for fewer than `line` cells across a block is
-/// as wide as they are and has other than [`BLOCK`] threads: for kernels without sums. (An H200,
-/// 10000 × 100 in f64: the DCT's post-processing 4 % faster, other kernels slower.)
+/// Returns the grid of [`cover_lines`], except for fewer than `line` cells along the width: then a
+/// block is as wide as the cells and has a number of threads other than [`BLOCK`]. For kernels
+/// without sums. (On an H200 with 10000 × 100 in f64, the DCT's post-processing is 4 % faster and
+/// other kernels are slower.)
 pub(crate) fn fit(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     if width >= line as usize {
         return cover_lines(line, (width, height));
@@ -223,27 +225,28 @@ pub(crate) fn fit(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     grid_with((wide, tall), (1, (height as u32).div_ceil(tall).min(MOST_BLOCKS)))
 }
 
-/// Returns the grid of [`cover`] with no more blocks down the height than a grid can have, for
-/// kernels with a grid-stride loop over the height.
+/// Returns the grid of [`cover`] with at most as many blocks down the height as a grid can have.
+/// For kernels with a grid-stride loop over the height.
 pub(crate) fn cover_lines(line: u32, cells: (usize, usize)) -> LaunchConfig {
     let mut config = cover(line, cells);
     config.grid_dim.1 = config.grid_dim.1.min(MOST_BLOCKS);
     config
 }
 
-/// Returns the same launch for each of `maps` maps.
+/// Returns the same launch configuration for each of `maps` maps.
 pub(crate) fn stacked(mut config: LaunchConfig, maps: usize) -> LaunchConfig {
     config.grid_dim.2 = maps as u32;
     config
 }
 
-/// Most turns a thread takes in a kernel that ends in a sum over the grid.
+/// The largest number of turns of a thread in a kernel that ends in a sum over the grid.
 const TURNS: u32 = 8;
 
-/// Returns the grid of [`cover`] with no more blocks than the device runs at once: a grid-stride
-/// loop takes the rest of the height, so that the sum over the grid that ends the kernel has few
-/// blocks to wait for. (An H200, the solve at 1024² and 2048²: 2 % faster than with two or four
-/// times the blocks. At 4096², where a thread would take 26 turns, 1 % slower: hence [`TURNS`].)
+/// Returns the grid of [`cover`] with at most as many blocks as the device runs at once. A
+/// grid-stride loop covers the rest of the height. The sum over the grid at the kernel's end then
+/// waits for few blocks. (On an H200 at 1024² and 2048², the solve is 2 % faster than with two or
+/// four times the blocks. At 4096², where a thread would take 26 turns, it is 1 % slower, hence
+/// [`TURNS`].)
 pub(crate) fn cover_for_sum(
     gpu: &Gpu,
     kernel: &Function,
@@ -252,8 +255,8 @@ pub(crate) fn cover_for_sum(
     Ok(at_most(kernel.at_once(gpu, &grid_of(1))?, cover(64, cells)))
 }
 
-/// Returns fewer blocks down the height, each taking the same number of turns but for the last
-/// turn's remainder.
+/// Returns fewer blocks down the height. Each takes the same number of turns, except for the
+/// remainder in the last turn.
 fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
     let (across, down, _) = config.grid_dim;
     let turns = down.div_ceil((blocks / across).max(1)).min(TURNS);
@@ -261,7 +264,7 @@ fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
     config
 }
 
-/// Returns a launch of so many blocks.
+/// Returns a launch of this many blocks.
 pub(crate) fn blocks_with(threads: u32, blocks: usize) -> LaunchConfig {
     grid_with((threads, 1), (blocks as u32, 1))
 }
@@ -270,17 +273,18 @@ fn grid_with((wide, tall): (u32, u32), (across, down): (u32, u32)) -> LaunchConf
     LaunchConfig { grid_dim: (across, down, 1), block_dim: (wide, tall, 1), shared_mem_bytes: 0 }
 }
 
-/// Returns a launch of so many blocks of [`BLOCK`] threads.
+/// Returns a launch of this many blocks of [`BLOCK`] threads.
 pub(crate) fn grid_of(blocks: usize) -> LaunchConfig {
     blocks_with(BLOCK, blocks)
 }
 
-/// Returns the blocks of [`BLOCK`] threads, one thread per element; one block at least.
+/// Returns blocks of [`BLOCK`] threads with one thread per element; at least one block.
 pub(crate) fn blocks_for(elements: usize) -> LaunchConfig {
     grid_of(elements.div_ceil(BLOCK as usize).max(1))
 }
 
-/// At most `blocks` blocks of [`BLOCK`] threads, and no more than the device runs at once.
+/// Returns at most `blocks` blocks of [`BLOCK`] threads, and at most as many as the device runs at
+/// once.
 pub(crate) fn blocks_at_once(
     gpu: &Gpu,
     kernel: &Function,
@@ -299,7 +303,7 @@ mod tests {
         assert_eq!(config.grid_dim, (33, 129, 1));
         // 20 blocks fit down the height; 129 rows of blocks then take 7 turns, as with 19.
         assert_eq!(at_most(660, config).grid_dim, (33, 19, 1));
-        // One would take 129 turns.
+        // One block would take 129 turns.
         assert_eq!(at_most(33, config).grid_dim, (33, 17, 1));
         assert_eq!(at_most(1_000_000, config).grid_dim, config.grid_dim);
     }

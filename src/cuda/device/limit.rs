@@ -1,27 +1,26 @@
-//! A device used as if it had less than it has, so that one GPU shows which kernels are chosen on
-//! smaller ones, and which replace those that do not fit.
+//! Uses a device as if it had fewer resources than it has. One GPU can then show which kernels are
+//! chosen on smaller GPUs, and which kernels replace those that do not fit.
 //!
-//! A limit changes which kernels are chosen and what their code is compiled for, and nothing else:
-//! clocks, caches, multiprocessors and the shared memory of a multiprocessor stay the device's own.
-//! Times under a limit are therefore those of the device itself, and its name says so wherever it
-//! appears.
+//! A limit changes only the choice of kernels and the target of their code. Clocks, caches,
+//! multiprocessors and the shared memory of a multiprocessor remain the device's own. Times under a
+//! limit are therefore times of the device itself, and its name always includes the limit.
 
 use super::error::CudaError;
 use super::info::{DeviceInfo, OLDEST};
 use std::env;
 
-/// Names the limit of every device that is opened without one of its own.
+/// Names the limit of every device that is opened without an explicit limit.
 const VARIABLE: &str = "PLACEFIELD_DEVICE_LIMIT";
 
-/// Shared memory that every device has for a block without being asked, in bytes.
+/// Shared memory in bytes that every device grants a block without a request.
 const SHARED_ANYWHERE: usize = 48 << 10;
 
 /// A limit on the use of a device: the shared memory that a block may have, and the architecture
-/// that code is compiled for. By default there is none.
+/// that code is compiled for. The default is no limit.
 ///
-/// As text, in `PLACEFIELD_DEVICE_LIMIT`: `shared=99` in KB of 1024 bytes, 48 at least; `arch=80`
-/// for compute capability 8.0, 75 at least; or both, separated by a comma. A value beyond the
-/// device limits nothing.
+/// As text, in `PLACEFIELD_DEVICE_LIMIT`: `shared=99` in KB of 1024 bytes, at least 48; `arch=80`
+/// for compute capability 8.0, at least 75; or both, separated by a comma. A value beyond the
+/// device's own has no effect.
 ///
 /// ```
 /// use placefield::cuda::DeviceLimit;
@@ -41,23 +40,23 @@ impl DeviceLimit {
         DeviceLimit::default()
     }
 
-    /// Sets the most bytes of shared memory for a block, 48 KB at least.
+    /// Sets the most bytes of shared memory for a block, at least 48 KB.
     #[must_use]
     pub fn shared_memory(self, bytes: usize) -> Self {
         DeviceLimit { shared_memory: Some(bytes.max(SHARED_ANYWHERE)), ..self }
     }
 
-    /// Sets the last architecture that code is for, given as ten times its compute capability: 80
-    /// for 8.0; 75 at least.
+    /// Sets the newest architecture that code is for, as ten times its compute capability: 80 for
+    /// 8.0. The minimum is 75.
     #[must_use]
     pub fn architecture(self, sm: u32) -> Self {
         DeviceLimit { architecture: Some(sm.max(OLDEST)), ..self }
     }
 
-    /// Returns the limit in `PLACEFIELD_DEVICE_LIMIT`; no limit when it is unset or empty.
+    /// Returns the limit in `PLACEFIELD_DEVICE_LIMIT`; no limit if it is unset or empty.
     ///
     /// # Errors
-    /// [`CudaError::BadLimit`] when it is no limit.
+    /// [`CudaError::BadLimit`] if the text is not a valid limit.
     pub fn from_environment() -> Result<Self, CudaError> {
         let text = env::var_os(VARIABLE).unwrap_or_default();
         match text.to_str() {
@@ -67,8 +66,7 @@ impl DeviceLimit {
         }
     }
 
-    /// Takes from the device's description what is beyond the limit, and adds to its
-    /// name what was taken.
+    /// Reduces the device's description to the limit, and adds the reduced properties to its name.
     pub(super) fn apply(self, info: &mut DeviceInfo) {
         let mut limits = Vec::new();
         if let Some(bytes) = self.shared_memory.filter(|&bytes| bytes < info.shared_memory) {
@@ -93,7 +91,7 @@ impl std::str::FromStr for DeviceLimit {
         let mut limit = DeviceLimit::none();
         for part in text.split(',') {
             let (key, value) = part.split_once('=').ok_or_else(bad)?;
-            // No sign, and nothing that a device would overflow.
+            // No sign, and no number that a device would overflow.
             let digits = value.len() <= 6 && value.bytes().all(|b| b.is_ascii_digit());
             let value: u32 = value.parse().ok().filter(|_| digits).ok_or_else(bad)?;
             limit = match key {

@@ -1,12 +1,12 @@
 //! Memory on a device, and page-locked memory of the host.
 //!
-//! A [`DeviceVec`] belongs to the [`Gpu`] it was made on, whose work runs in the order in which it
-//! was enqueued, so the memory is freed after the last use. Work of another `Gpu` refuses it
-//! ([`CudaError::OtherGpu`]).
+//! A [`DeviceVec`] belongs to the [`Gpu`] it was made on. That `Gpu`'s work runs in the order in
+//! which it was enqueued, so the memory is freed after the last use. Work of another `Gpu` refuses
+//! the memory ([`CudaError::OtherGpu`]).
 //!
 //! Public copies between host and device wait until they are done. [`Gpu::write_later`],
-//! [`Gpu::read_later`], [`Gpu::write_each`] and [`Pinned`] memory do not; the crate keeps them to
-//! itself.
+//! [`Gpu::read_later`], [`Gpu::write_each`] and [`Pinned`] memory do not wait; only the crate uses
+//! them.
 
 use super::arguments::Pointer;
 use super::error::{CudaError, check_length};
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 /// Values of one type in device memory; freed when dropped.
 ///
-/// Views of it do not outlive it, and one that writes is the only one:
+/// Views do not outlive the vector, and a mutable view excludes other views:
 ///
 /// ```compile_fail
 /// # use placefield::cuda::DeviceVec;
@@ -57,7 +57,7 @@ impl<E: DeviceValue> std::fmt::Debug for DeviceVec<E> {
 }
 
 impl<E: DeviceValue> DeviceVec<E> {
-    /// Returns `length` zeros. Memory is taken even for none, so that there is an address.
+    /// Returns `length` zeros. Allocates memory even if `length` is 0, so that there is an address.
     pub(super) fn zeros(gpu: &Gpu, length: usize) -> Result<Self, CudaError> {
         let bytes = length
             .checked_mul(size_of::<E>())
@@ -72,17 +72,17 @@ impl<E: DeviceValue> DeviceVec<E> {
         Ok(zeros)
     }
 
-    /// Takes over memory.
+    /// Takes ownership of memory.
     ///
     /// # Safety
-    /// `address` is that of `length` values in memory that was allocated for `gpu`'s stream
-    /// (asynchronously, where the device allocates so), which nothing else frees or uses from here
-    /// on.
+    /// `address` is the address of `length` values in memory that was allocated for `gpu`'s stream
+    /// (asynchronously, if the device allocates so). Nothing else frees or uses the memory from
+    /// here on.
     pub(crate) unsafe fn from_raw(gpu: &Gpu, address: CUdeviceptr, length: usize) -> Self {
         DeviceVec { gpu: gpu.clone(), address, length, of: PhantomData }
     }
 
-    /// Returns as many values in memory of their own; the copy is enqueued.
+    /// Returns a copy of the values in new memory; the copy is enqueued.
     ///
     /// # Errors
     /// When memory runs out or the copy fails.
@@ -92,7 +92,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         Ok(copy)
     }
 
-    /// Gives the memory up: its device, address and number of values.
+    /// Releases ownership of the memory and returns its device, address and number of values.
     pub(crate) fn into_raw(self) -> (Gpu, CUdeviceptr, usize) {
         let memory = std::mem::ManuallyDrop::new(self);
         // SAFETY: `memory` is neither used nor dropped after this.
@@ -105,7 +105,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         self.length
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -115,12 +115,12 @@ impl<E: DeviceValue> DeviceVec<E> {
         &self.gpu
     }
 
-    /// Returns all of it, to be read.
+    /// Returns a read-only view of all values.
     pub fn as_view(&self) -> DeviceSlice<'_, E> {
         DeviceSlice { gpu: &self.gpu, address: self.address, length: self.length, of: PhantomData }
     }
 
-    /// Returns all of it, to be written.
+    /// Returns a mutable view of all values.
     pub fn as_view_mut(&mut self) -> DeviceSliceMut<'_, E> {
         DeviceSliceMut {
             gpu: &self.gpu,
@@ -130,7 +130,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         }
     }
 
-    /// Returns a part of it, to be read.
+    /// Returns a read-only view of a part.
     ///
     /// # Panics
     /// When `range` is not inside the vector.
@@ -138,7 +138,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         self.as_view().part(range)
     }
 
-    /// Returns a part of it, to be written.
+    /// Returns a mutable view of a part.
     ///
     /// # Panics
     /// When `range` is not inside the vector.
@@ -149,7 +149,7 @@ impl<E: DeviceValue> DeviceVec<E> {
     /// Returns the first `middle` values and the others.
     ///
     /// # Panics
-    /// When there are fewer than `middle`.
+    /// If there are fewer than `middle` values.
     pub fn split_at_mut(
         &mut self,
         middle: usize,
@@ -171,7 +171,7 @@ fn part(address: CUdeviceptr, length: usize, range: &Range<usize>, size: usize) 
 
 impl<E: DeviceValue> Drop for DeviceVec<E> {
     fn drop(&mut self) {
-        // SAFETY: the address came from `Gpu::allocate`, or as `from_raw` asks,
+        // SAFETY: the address came from `Gpu::allocate` or fulfils the conditions of `from_raw`,
         // and nothing uses it after this; work enqueued before runs before.
         unsafe { self.gpu.free(Resource::Device(self.address)) };
     }
@@ -179,7 +179,7 @@ impl<E: DeviceValue> Drop for DeviceVec<E> {
 
 /// Device memory and copies of it.
 impl Gpu {
-    /// Refuses memory of another device, or of more or fewer values.
+    /// Refuses memory of another device and memory with another number of values.
     pub(crate) fn check<'a, E: DeviceValue>(
         &self,
         what: &'static str,
@@ -191,7 +191,7 @@ impl Gpu {
         self.check_own(memory.gpu())
     }
 
-    /// Returns the stream, to enqueue work on memory that must be this device's.
+    /// Returns the stream for work on memory, which must belong to this device.
     pub(crate) fn enter_with<'a, E: DeviceValue>(
         &self,
         memory: impl Into<DeviceSlice<'a, E>>,
@@ -203,34 +203,34 @@ impl Gpu {
     /// Returns `length` zeros in device memory.
     ///
     /// # Errors
-    /// [`CudaError::OutOfMemory`] when they do not fit.
+    /// [`CudaError::OutOfMemory`] if they do not fit.
     pub fn zeros<E: DeviceValue>(&self, length: usize) -> Result<DeviceVec<E>, CudaError> {
         DeviceVec::zeros(self, length)
     }
 
-    /// Enqueues that all of `values` become zero.
+    /// Enqueues setting all of `values` to zero.
     pub(crate) fn clear<E: DeviceValue>(&self, values: &mut DeviceVec<E>) -> Result<(), CudaError> {
         let stream = self.enter_with(&*values)?;
         let bytes = values.len() * size_of::<E>();
         if bytes == 0 {
             return Ok(());
         }
-        // SAFETY: the memory has so many bytes, which `values` borrows exclusively; zero bits are a
-        // value of `E`.
+        // SAFETY: the memory has this many bytes, and `values` is borrowed exclusively; zero bits
+        // are a value of `E`.
         Ok(unsafe { result::memset_d8_async(*values.address(), 0, bytes, stream.raw()) }?)
     }
 
     /// Returns a copy of `values` in device memory.
     ///
     /// # Errors
-    /// [`CudaError::OutOfMemory`] when they do not fit.
+    /// [`CudaError::OutOfMemory`] if they do not fit.
     pub fn upload<E: DeviceValue>(&self, values: &[E]) -> Result<DeviceVec<E>, CudaError> {
         let mut copy = self.zeros(values.len())?;
         self.write(values, &mut copy)?;
         Ok(copy)
     }
 
-    /// Copies `values` to device memory of as many and waits for the copy.
+    /// Copies `values` to device memory of the same length and waits for the copy.
     ///
     /// # Errors
     /// When the lengths differ, `to` belongs to another [`Gpu`], or the copy fails.
@@ -239,8 +239,8 @@ impl Gpu {
         values: &[E],
         to: impl Into<DeviceSliceMut<'a, E>>,
     ) -> Result<(), CudaError> {
-        // SAFETY: the values are borrowed until the wait below, for the copy from page-locked
-        // memory does not wait itself.
+        // SAFETY: the values are borrowed until the wait below; the copy from page-locked memory
+        // itself does not wait.
         let copied = unsafe { self.write_later(values, to) };
         if !values.is_empty() {
             self.stream_guard()?.synchronize()?;
@@ -251,7 +251,7 @@ impl Gpu {
     /// Enqueues the copy of [`Gpu::write`] without waiting for it.
     ///
     /// # Safety
-    /// The values stay as they are until the stream has been waited for.
+    /// The values stay unchanged until the stream has been waited for.
     pub(crate) unsafe fn write_later<'a, E: DeviceValue>(
         &self,
         values: &[E],
@@ -264,14 +264,15 @@ impl Gpu {
             return Ok(());
         }
         stream.check_not_capturing()?;
-        // SAFETY: both hold as many values; the host's stay as the caller promises.
+        // SAFETY: both hold the same number of values; the caller promises that the host's do not
+        // change.
         Ok(unsafe { result::memcpy_htod_async(*to.address(), values, stream.raw()) }?)
     }
 
     /// Returns a copy of device memory on the host; waits for the work before it.
     ///
     /// # Errors
-    /// When `values` belong to another [`Gpu`]; what failed on the device since the last wait.
+    /// When `values` belong to another [`Gpu`]; a failure on the device since the last wait.
     pub fn download<'a, E: DeviceValue + Default>(
         &self,
         values: impl Into<DeviceSlice<'a, E>>,
@@ -282,7 +283,7 @@ impl Gpu {
         Ok(host)
     }
 
-    /// Copies device memory to as many values on the host; waits for the work before it.
+    /// Copies device memory to the same number of values on the host; waits for the work before it.
     ///
     /// # Errors
     /// When the lengths differ, and as [`Gpu::download`].
@@ -314,11 +315,12 @@ impl Gpu {
         if to.is_empty() {
             return Ok(());
         }
-        // SAFETY: both hold as many values; the host's are left alone as the caller promises.
+        // SAFETY: both hold the same number of values; the caller promises that nothing uses the
+        // host's.
         Ok(unsafe { result::memcpy_dtoh_async(to, *values.address(), stream.raw()) }?)
     }
 
-    /// Enqueues the copy of device memory to as much of it elsewhere.
+    /// Enqueues the copy of device memory to other device memory of the same length.
     ///
     /// # Errors
     /// When the lengths differ, either belongs to another [`Gpu`], or the copy fails.
@@ -335,7 +337,7 @@ impl Gpu {
             return Ok(());
         }
         let bytes = from.len() * size_of::<E>();
-        // SAFETY: both are `bytes` long, and distinct: one of them is borrowed exclusively.
+        // SAFETY: both are `bytes` long and distinct, because one of them is borrowed exclusively.
         let copied = unsafe {
             result::memcpy_dtod_async(*to.address(), *from.address(), bytes, stream.raw())
         };
@@ -343,7 +345,7 @@ impl Gpu {
     }
 }
 
-/// Values in device memory, to be read.
+/// A read-only view of values in device memory.
 pub struct DeviceSlice<'a, E: DeviceValue> {
     gpu: &'a Gpu,
     address: CUdeviceptr,
@@ -359,7 +361,7 @@ impl<E: DeviceValue> Clone for DeviceSlice<'_, E> {
 
 impl<E: DeviceValue> Copy for DeviceSlice<'_, E> {}
 
-/// Values in device memory, to be written.
+/// A mutable view of values in device memory.
 pub struct DeviceSliceMut<'a, E: DeviceValue> {
     gpu: &'a Gpu,
     address: CUdeviceptr,
@@ -375,20 +377,20 @@ macro_rules! view {
                 self.length
             }
 
-            /// Whether there are none.
+            /// Whether there are no values.
             pub fn is_empty(&self) -> bool {
                 self.length == 0
             }
 
-            /// Returns the device they belong to.
+            /// Returns the device that the values belong to.
             pub fn gpu(&self) -> &'a Gpu {
                 self.gpu
             }
 
-            /// Returns a part of them.
+            /// Returns a part of the values.
             ///
             /// # Panics
-            /// When `range` is not inside.
+            /// If `range` is not inside the view.
             pub fn part(self, range: Range<usize>) -> $view<'a, E> {
                 let address = part(self.address, self.length, &range, size_of::<E>());
                 $view { address, length: range.len(), ..self }
@@ -398,11 +400,11 @@ macro_rules! view {
                 &self.address
             }
 
-            /// Makes a slice of memory owned elsewhere.
+            /// Makes a view of memory owned elsewhere.
             ///
             /// # Safety
-            /// At `address` there are `length` values in memory of `gpu`'s device that may be used
-            /// so by the work that the view is given to.
+            /// At `address` there are `length` values in memory of `gpu`'s device. The work that
+            /// the view is given to may use them as the view allows.
             pub(crate) unsafe fn from_raw(
                 gpu: &'a Gpu,
                 address: CUdeviceptr,
@@ -420,7 +422,7 @@ impl<'a, E: DeviceValue> DeviceSliceMut<'a, E> {
     /// Returns the first `middle` values and the others.
     ///
     /// # Panics
-    /// When there are fewer than `middle`.
+    /// If there are fewer than `middle` values.
     pub fn split_at(self, middle: usize) -> (DeviceSliceMut<'a, E>, DeviceSliceMut<'a, E>) {
         let address = part(self.address, self.length, &(middle..self.length), size_of::<E>());
         let (gpu, of) = (self.gpu, PhantomData);
@@ -430,12 +432,12 @@ impl<'a, E: DeviceValue> DeviceSliceMut<'a, E> {
         )
     }
 
-    /// Returns the same values, to be read.
+    /// Returns a read-only view of the same values.
     pub fn as_view(&self) -> DeviceSlice<'_, E> {
         DeviceSlice { gpu: self.gpu, address: self.address, length: self.length, of: PhantomData }
     }
 
-    /// Returns the same memory for a shorter time.
+    /// Returns a view of the same memory with a shorter lifetime.
     pub fn reborrow(&mut self) -> DeviceSliceMut<'_, E> {
         DeviceSliceMut {
             gpu: self.gpu,
@@ -446,7 +448,7 @@ impl<'a, E: DeviceValue> DeviceSliceMut<'a, E> {
     }
 }
 
-/// Returns the complex numbers as the real ones they consist of.
+/// Returns complex numbers as the real numbers they consist of.
 pub(crate) fn reals<T: CudaReal>(values: DeviceSliceMut<'_, T::Complex>) -> DeviceSliceMut<'_, T> {
     const { assert!(size_of::<T::Complex>() == 2 * size_of::<T>()) };
     let DeviceSliceMut { gpu, address, length, .. } = values;
@@ -499,24 +501,24 @@ impl DeviceArrays {
     }
 }
 
-/// A kernel's numbers are looked for at most so long; then the driver is asked, which also tells of
-/// failures. A shorter wait than the driver's: an iteration of a placement took 84 instead of 88 µs
-/// at adaptec1's statistics on an H100.
+/// How long the host polls a kernel's numbers before it asks the driver, which also reports
+/// failures. Polling is faster than the driver's wait: an iteration of a placement took 84 instead
+/// of 88 µs at adaptec1's statistics on an H100.
 const POLLED: Duration = Duration::from_millis(20);
 
-/// Page-locked memory of the host: copies from and to it need not wait, and the
-/// device reads and writes it at the address that the host has for it.
+/// Page-locked memory of the host. Copies from and to it need not wait, and the device reads and
+/// writes it at its host address.
 pub(crate) struct Pinned<E: DeviceValue> {
     gpu: Gpu,
     start: NonNull<E>,
     length: usize,
 }
 
-// SAFETY: plain values in memory that this owns; all access to them is by `&mut self`, or atomic.
+// SAFETY: the memory holds plain values and this owns it; all access is by `&mut self`, or atomic.
 unsafe impl<E: DeviceValue> Send for Pinned<E> {}
 
 impl<E: DeviceValue> Pinned<E> {
-    /// Returns `length` zeros, at least one.
+    /// Returns `length` zeros and allocates at least one value.
     pub(crate) fn zeros(gpu: &Gpu, length: usize) -> Result<Self, CudaError> {
         let bytes = length.max(1) * size_of::<E>();
         let stream = gpu.stream_guard()?;
@@ -524,28 +526,29 @@ impl<E: DeviceValue> Pinned<E> {
         // SAFETY: the context is current.
         let start = unsafe { result::malloc_host(bytes, 0) }?.cast::<E>();
         let start = NonNull::new(start).expect("the driver gives memory or an error");
-        // SAFETY: `bytes` bytes that nothing else uses; zero bits are a value of `E`.
+        // SAFETY: nothing else uses these `bytes` bytes; zero bits are a value of `E`.
         unsafe { std::ptr::write_bytes(start.as_ptr().cast::<u8>(), 0, bytes) };
         Ok(Pinned { gpu: gpu.clone(), start, length })
     }
 
-    /// Returns the memory's start, for what the device writes at any time and the host reads
+    /// Returns the memory's start, for values that the device writes at any time and the host reads
     /// atomically.
     pub(crate) fn start(&self) -> NonNull<E> {
         self.start
     }
 
-    /// Returns the address that kernels write at: page-locked memory has one for host and device.
+    /// Returns the address that kernels write to: page-locked memory has one for host and device.
     pub(crate) fn address(&self) -> u64 {
         self.start.as_ptr().expose_provenance() as u64
     }
 
-    /// Copies `from`, as many values as this holds, to the host and waits for all work enqueued.
+    /// Copies `from`, which must have this memory's length, to the host, and waits for all enqueued
+    /// work.
     pub(crate) fn receive(&mut self, from: &DeviceVec<E>) -> Result<&[E], CudaError> {
-        // SAFETY: `length` values that this owns, all written once; nothing else
-        // uses them, for `self` is borrowed exclusively.
+        // SAFETY: this owns the `length` values, and all have been written; nothing else uses them,
+        // because `self` is borrowed exclusively.
         let kept = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) };
-        // SAFETY: this waits below.
+        // SAFETY: the function waits below.
         let copied = unsafe { self.gpu.read_later(from, kept) };
         self.gpu.synchronize()?;
         copied?;
@@ -554,17 +557,19 @@ impl<E: DeviceValue> Pinned<E> {
 }
 
 impl Pinned<f64> {
-    /// Waits until a kernel has written `number` at each of the last `flags` values, behind which
-    /// it writes no other here, and returns the values before them. The kernel may not be done yet.
+    /// Waits until a kernel has written `number` at each of the last `flags` values, and returns
+    /// the values before them. The kernel writes nothing else here after the flags, but may not be
+    /// done yet.
     ///
     /// # Errors
-    /// The failure of the device since the last wait, where it does not come within [`POLLED`].
+    /// The failure of the device since the last wait, if the number does not come within
+    /// [`POLLED`].
     pub(crate) fn wait_for(&mut self, number: f64, flags: usize) -> Result<&[f64], CudaError> {
         self.gpu.stream_guard()?.check_not_capturing()?;
         let values = self.length - flags;
         let is_there = |at: usize| {
-            // SAFETY: one of `length` values that this owns, aligned, which the device writes whole
-            // and the host only reads while it does.
+            // SAFETY: the value is one of `length` that this owns and is aligned; the device writes
+            // it whole, and the host only reads it meanwhile.
             let flag = unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(at).cast()) };
             flag.load(Ordering::Acquire) == number.to_bits()
         };
@@ -576,15 +581,16 @@ impl Pinned<f64> {
             }
             std::hint::spin_loop();
         }
-        // SAFETY: values that this owns, zeros at first; nothing writes them until more is
-        // enqueued, for which `self` is no longer borrowed.
+        // SAFETY: this owns the values, which are zeros at first; nothing writes them until more
+        // work is enqueued, when `self` is no longer borrowed.
         Ok(unsafe { std::slice::from_raw_parts(self.start.as_ptr(), values) })
     }
 }
 
 impl<E: DeviceValue> Drop for Pinned<E> {
     fn drop(&mut self) {
-        // SAFETY: allocated by `malloc_host`, and used by nothing that is enqueued later.
+        // SAFETY: `malloc_host` allocated the memory, and work that is enqueued later does not use
+        // it.
         unsafe { self.gpu.free(Resource::Host(self.start.as_ptr().cast())) };
     }
 }

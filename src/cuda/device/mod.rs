@@ -1,5 +1,5 @@
-//! A device and what all work on it shares: opening it, its memory, kernels
-//! compiled and cached, launches, graphs, times and errors.
+//! A device and everything that all work on it shares: opening, memory, the compiler and cache of
+//! kernels, launches, graphs, times and errors.
 
 mod arguments;
 pub(crate) mod bindings;

@@ -1,4 +1,4 @@
-//! The parts of CUDA found on a machine: libraries, their versions, devices.
+//! Detects the parts of CUDA on a machine: libraries, their versions and devices.
 
 use super::compile;
 use super::error::{CudaError, OLDEST_DRIVER};
@@ -11,28 +11,28 @@ use serde::Serialize;
 /// The parts of CUDA on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Capabilities {
-    /// The driver's library opens.
+    /// Whether the driver's library opens.
     pub driver: bool,
     /// The CUDA version the driver supports, e.g. `(13, 0)`.
     pub driver_version: Option<(i32, i32)>,
-    /// cuFFT's library opens.
+    /// Whether cuFFT's library opens.
     pub cufft: bool,
-    /// cuFFT's version, when its library opens.
+    /// cuFFT's version, if its library opens.
     pub cufft_version: Option<(i32, i32)>,
-    /// NVRTC's version, when its library opens.
+    /// NVRTC's version, if its library opens.
     pub nvrtc: Option<(i32, i32)>,
-    /// The program holds machine code for its kernels and needs no NVRTC.
+    /// Whether the program contains machine code for its kernels and needs no NVRTC.
     pub precompiled: bool,
     /// Every GPU that the driver describes.
     pub devices: Vec<DeviceInfo>,
-    /// The driver's answer where it does not start or does not describe a GPU.
+    /// The driver's error if it does not start or does not describe a GPU.
     #[serde(skip)]
     pub refused: Option<DriverError>,
 }
 
 impl Capabilities {
-    /// Returns the reason device `ordinal` cannot be used; `None` when it can. (Only some pipelines
-    /// and transforms need cuFFT: its absence is no obstacle.)
+    /// Returns the reason why device `ordinal` cannot be used; `None` if it can. (A missing cuFFT
+    /// is no obstacle: only some pipelines and transforms need it.)
     pub fn obstacle(&self, ordinal: usize) -> Option<CudaError> {
         if !self.driver {
             return Some(CudaError::NoDriver);
@@ -58,8 +58,8 @@ impl Capabilities {
     }
 }
 
-/// Looks for driver, cuFFT, NVRTC and devices, these as `PLACEFIELD_DEVICE_LIMIT` leaves them.
-/// Never fails: missing parts are reported as missing, and an invalid limit is ignored here
+/// Detects driver, cuFFT, NVRTC and devices; `PLACEFIELD_DEVICE_LIMIT` limits the devices. Never
+/// fails: missing parts are reported as missing, and an invalid limit is ignored here
 /// ([`Gpu::open`](super::Gpu::open) refuses it).
 ///
 /// Libraries without a version in their names come first, then NVRTC of CUDA 13
@@ -76,8 +76,8 @@ pub fn probe() -> Capabilities {
     found
 }
 
-/// Returns all that opening a device needs, without limits; cuFFT is not opened, nor NVRTC where
-/// the program holds code.
+/// Returns everything that opening a device needs, without limits. Opens neither cuFFT, nor NVRTC
+/// if the program contains code.
 pub(super) fn probe_devices() -> Capabilities {
     // SAFETY: only opens the library and closes it again.
     let driver = unsafe { sys::is_culib_present() };
@@ -94,7 +94,7 @@ pub(super) fn probe_devices() -> Capabilities {
     }
 }
 
-/// Fails unless cuFFT is there, and one that the driver is new enough for.
+/// Fails unless cuFFT is installed and the driver is new enough for it.
 ///
 /// # Errors
 /// [`CudaError::NoCufft`] or [`CudaError::OldDriver`].
@@ -106,7 +106,7 @@ pub(crate) fn check_cufft() -> Result<(), CudaError> {
     fits_driver(cufft_version(), driver_version())
 }
 
-/// cuFFT 11 is CUDA 12's, and cuFFT 12 CUDA 13's.
+/// cuFFT 11 belongs to CUDA 12, and cuFFT 12 to CUDA 13.
 fn fits_driver(cufft: Option<(i32, i32)>, driver: Option<(i32, i32)>) -> Result<(), CudaError> {
     match (cufft, driver) {
         (Some((cufft, _)), Some(driver)) if driver.0 <= cufft => {
@@ -116,7 +116,7 @@ fn fits_driver(cufft: Option<(i32, i32)>, driver: Option<(i32, i32)>) -> Result<
     }
 }
 
-/// Returns the CUDA version that the driver is for. Its library must be there.
+/// Returns the CUDA version that the driver supports. The driver's library must be there.
 pub(super) fn driver_version() -> Option<(i32, i32)> {
     let mut version = 0;
     // SAFETY: writes one integer; the library is there.
@@ -131,10 +131,10 @@ fn cufft_version() -> Option<(i32, i32)> {
     Some((version / 1000, version % 1000 / 100))
 }
 
-/// Returns the devices that the driver describes, and its first refusal.
+/// Returns the devices that the driver describes, and its first error.
 fn devices() -> (Vec<DeviceInfo>, Option<DriverError>) {
     let described = match result::init().and_then(|()| result::device::get_count()) {
-        // The driver starts without a GPU, too.
+        // The driver also starts without a GPU.
         Err(DriverError(sys::CUresult::CUDA_ERROR_NO_DEVICE)) => Vec::new(),
         Err(error) => vec![Err(error)],
         Ok(count) => (0..count).map(describe).collect(),
@@ -145,7 +145,7 @@ fn devices() -> (Vec<DeviceInfo>, Option<DriverError>) {
 
 fn describe(ordinal: i32) -> Result<DeviceInfo, DriverError> {
     let device = result::device::get(ordinal)?;
-    // SAFETY: `device` is a handle the driver has just given.
+    // SAFETY: the driver has just returned the handle `device`.
     let attribute = |which| unsafe { result::device::get_attribute(device, which) };
     Ok(DeviceInfo {
         ordinal: ordinal as usize,
@@ -200,13 +200,13 @@ mod tests {
         );
         let old = missing(&|c| c.devices[0] = card(7, 0), 0);
         assert_eq!(old.to_string(), "card has compute capability 7.0: 7.5 or newer is needed");
-        // One that the driver does not describe keeps its number from no other.
+        // A device that the driver does not describe does not change the others' ordinals.
         let mut one_refused = all.clone();
         let broken = DriverError(sys::CUresult::CUDA_ERROR_SYSTEM_NOT_READY);
         (one_refused.devices[0].ordinal, one_refused.refused) = (1, Some(broken));
         assert!(one_refused.obstacle(1).is_none());
         let refused = one_refused.obstacle(0).unwrap();
-        // Its text is the driver's, which may not be here.
+        // The message comes from the driver, which may not be installed here.
         assert!(matches!(refused, CudaError::Driver(_)));
         let beyond = missing(&|_| {}, 3).to_string();
         assert_eq!(beyond, "CUDA device 3 does not exist: this machine has 1, counted from 0");

@@ -1,15 +1,15 @@
-//! Requirements on a floating-point type to compute with it on a device.
+//! The floating-point types that a device computes with.
 
 use super::input::Input;
 use super::value::DeviceValue;
 use crate::real::Real;
 use num_complex::Complex;
 
-/// `f32` or `f64` on a device. Sealed: it chooses kernels.
+/// `f32` or `f64` on a device. Sealed, because the type chooses kernels.
 pub trait CudaReal: Real + DeviceValue + Input<Self> {
-    /// A complex number: real part, imaginary part.
+    /// A complex number: real part, then imaginary part.
     type Complex: DeviceValue;
-    /// An unsigned integer as wide as it.
+    /// An unsigned integer of the same width.
     type Word: DeviceValue + From<u32>;
 
     /// Rounds a complex number held in `f64`.

@@ -1,7 +1,7 @@
-//! Uploads of computed values through page-locked memory: all threads fill one block while the
-//! device copies the other.
+//! Uploads computed values through page-locked memory. All threads fill one block while the device
+//! copies the other.
 //!
-//! The host holds no array of the values, whose memory it would have to touch first. The driver
+//! The host needs no array of all values, whose memory it would have to touch first. The driver
 //! makes no second copy in page-locked memory.
 
 use super::error::CudaError;
@@ -14,14 +14,14 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Bytes of a block.
+/// Bytes in a block.
 const BLOCK: usize = 4 << 20;
-/// Up to so many bytes are copied at once, from other memory: to allocate blocks takes some
-/// milliseconds.
+/// Up to this many bytes are copied in one copy, from ordinary memory, because allocating the
+/// blocks takes some milliseconds.
 const FEW: usize = 1 << 18;
 
-/// Two blocks of page-locked memory. One upload at a time has them; the device keeps them for the
-/// next one.
+/// Two blocks of page-locked memory. One upload at a time uses them; the device keeps them for the
+/// next upload.
 pub(super) struct Staging {
     context: Arc<CudaContext>,
     blocks: Vec<Block>,
@@ -29,20 +29,20 @@ pub(super) struct Staging {
 
 struct Block {
     start: NonNull<u8>,
-    /// Behind the last copy from it.
+    /// Recorded after the last copy from the block.
     copied: CudaEvent,
 }
 
 impl Block {
-    /// Waits for the last copy. The event's own wait would return an error that something dropped
-    /// has recorded, and not wait.
+    /// Waits for the last copy. If something that was dropped has recorded an error, the event's
+    /// own wait would return that error and not wait.
     fn wait(&self) -> Result<(), DriverError> {
         // SAFETY: the event lives.
         unsafe { result::event::synchronize(self.copied.cu_event()) }
     }
 }
 
-// SAFETY: memory that this owns, of which nothing is shared.
+// SAFETY: the value owns the memory and shares none of it.
 unsafe impl Send for Staging {}
 
 impl Staging {
@@ -60,7 +60,7 @@ impl Staging {
         Ok(staging)
     }
 
-    /// Enqueues the copies of `of(i)` to value `i` of `to`.
+    /// Enqueues copies that set value `i` of `to` to `of(i)`.
     fn write<E: DeviceValue>(
         &self,
         gpu: &Gpu,
@@ -76,8 +76,8 @@ impl Staging {
             drop(stream);
             let length = most.min(count - first);
             let start = block.start.cast::<MaybeUninit<E>>();
-            // SAFETY: room for so many values, aligned as pages are; the last copy from it is over,
-            // and nothing else has this block.
+            // SAFETY: there is room for this many values, and pages are aligned for them; the last
+            // copy from the block is over, and nothing else uses this block.
             let values = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), length) };
             parallel::for_each(chunks_mut(values, TASK), |task, values| {
                 for (i, value) in (first + task * TASK..).zip(values) {
@@ -85,7 +85,7 @@ impl Staging {
                 }
             });
             let to = to.reborrow().part(first..first + length);
-            // SAFETY: all of them have been written.
+            // SAFETY: all values have been written.
             let values = unsafe { std::slice::from_raw_parts(start.cast::<E>().as_ptr(), length) };
             // SAFETY: nothing writes to the block before the event has passed.
             unsafe { gpu.write_later(values, to) }?;
@@ -101,14 +101,14 @@ impl Drop for Staging {
         self.context.record_err(unsafe { result::ctx::set_current(self.context.cu_ctx()) });
         for block in &self.blocks {
             self.context.record_err(block.wait());
-            // SAFETY: `malloc_host` gave it, and no copy from it is under way.
+            // SAFETY: `malloc_host` returned the address, and no copy from it is under way.
             self.context.record_err(unsafe { result::free_host(block.start.as_ptr().cast()) });
         }
     }
 }
 
 impl Gpu {
-    /// Returns `of(i)` for each `i` of `0..count` in device memory; the copy is enqueued.
+    /// Returns `of(i)` for each `i` of `0..count` in device memory; the copies are enqueued.
     pub(crate) fn upload_each<E: DeviceValue>(
         &self,
         count: usize,
@@ -119,7 +119,7 @@ impl Gpu {
         Ok(all)
     }
 
-    /// Enqueues the copy of `of(i)` to value `i` of `to`.
+    /// Enqueues copies that set value `i` of `to` to `of(i)`.
     pub(crate) fn write_each<'a, E: DeviceValue>(
         &self,
         to: impl Into<DeviceSliceMut<'a, E>>,

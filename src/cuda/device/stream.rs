@@ -1,9 +1,9 @@
-//! The order of the work of a device, and the stream that it goes to.
+//! The order of a device's work, and the stream that the work goes to.
 //!
-//! All work of a [`Gpu`] has one order: that in which it was asked for. It goes to the
-//! `Gpu`'s own stream, but for what is asked for in [`Gpu::on_stream`], which goes to a
-//! stream of the caller's. Where the stream changes, an event behind the work on the one is
-//! waited for by the other, on the device; the host never waits.
+//! All work of a [`Gpu`] runs in the order in which it was requested. Work goes to the `Gpu`'s own
+//! stream, except for work requested in [`Gpu::on_stream`], which goes to a caller's stream. When
+//! the stream changes, the new stream waits, on the device, for an event after the work on the old
+//! one. The host never waits.
 
 use super::error::CudaError;
 use super::gpu::{Gpu, Shared};
@@ -24,16 +24,16 @@ use std::thread::{Builder, Scope};
 
 /// The streams that work has gone to.
 pub(super) struct StreamOrder {
-    /// Held to be read while something is enqueued to the own stream or waited for, to be
-    /// written during a capture and while work goes to another stream.
+    /// Read-locked while something is enqueued to the own stream or waited for. Write-locked during
+    /// a capture and while work goes to another stream.
     capture_lock: RwLock<()>,
-    /// Dropped during a capture, to be freed after it.
+    /// Resources dropped during a capture, which are freed after it.
     to_free: Mutex<Vec<Resource>>,
-    /// Whether work has gone to the own stream that no other stream has waited for.
+    /// Whether work has gone to the own stream and no other stream has waited for it.
     own: AtomicBool,
-    /// Whether work has gone to another stream that the own one has not waited for.
+    /// Whether work has gone to another stream and the own stream has not waited for it.
     other: AtomicBool,
-    /// Behind the work that went to the own stream, and to the other one, when last recorded.
+    /// Recorded after the latest work of the own stream, and of the other one.
     after_own: CudaEvent,
     after_other: CudaEvent,
 }
@@ -51,36 +51,36 @@ impl StreamOrder {
     }
 }
 
-/// Resources of the driver, to be returned to it.
+/// Resources of the driver that must be returned to it.
 pub(crate) enum Resource {
     /// Memory of the device.
     Device(sys::CUdeviceptr),
     /// Page-locked memory of the host.
     Host(*mut c_void),
-    /// A graph that may be under way.
+    /// A graph that may still be running.
     Graph(CudaGraph),
     /// The call that destroys a library's object.
     Other(Box<dyn FnOnce() + Send>),
 }
 
-// SAFETY: addresses that nothing uses any more, and a graph that is only destroyed; the driver
-// takes both from any thread.
+// SAFETY: the addresses are not used any more, and the graph is only destroyed; the driver accepts
+// both from any thread.
 unsafe impl Send for Resource {}
 
-/// The stream of this thread's work for one device, when it is not the device's own, or during a
-/// capture.
+/// The stream of this thread's work for one device. Set if it is not the device's own stream, or
+/// during a capture.
 #[derive(Clone, Copy)]
 struct Current {
     of: *const Shared,
     stream: sys::CUstream,
     capturing: bool,
-    /// Whether it is the caller's graph that is being captured.
+    /// Whether the captured graph belongs to the caller.
     #[cfg_attr(not(feature = "python"), allow(dead_code))]
     for_caller: bool,
 }
 
-/// A capture of the caller's, and the stream in it: work on two streams of one capture may run at
-/// the same time.
+/// A caller's capture, and the stream in it. Work on two streams of one capture may run at the same
+/// time.
 #[cfg(feature = "python")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallersCapture {
@@ -94,23 +94,23 @@ const NUMBERS_CAPTURES: (i32, i32) = (12, 3);
 
 thread_local! {
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
-    /// Number of [`NoCapture`]s of this thread, for any device.
+    /// The number of this thread's [`NoCapture`]s, for any device.
     static GUARDS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether this thread has a device for itself or keeps other threads from capturing on one.
+/// Whether this thread has exclusive use of a device, or keeps other threads from capturing on one.
 fn blocks_others() -> bool {
     GUARDS.get() > 0 || CURRENT.get().is_some()
 }
 
-/// Keeps other threads from capturing on a device. A thread may hold any number of them.
+/// Keeps other threads from capturing on a device. A thread may hold any number of these guards.
 struct NoCapture<'a> {
     _lock: RwLockReadGuard<'a, ()>,
 }
 
 impl<'a> NoCapture<'a> {
-    /// Waits for the end of another thread's capture, and lets waiting captures go first. A waiting
-    /// capture may wait for this thread, which then goes before it.
+    /// Waits for the end of another thread's capture, and lets waiting captures go first. If a
+    /// waiting capture may wait for this thread, this thread goes before it.
     fn new(capture_lock: &'a RwLock<()>) -> Self {
         let lock = match blocks_others() {
             true => capture_lock.read_recursive(),
@@ -127,8 +127,8 @@ impl Drop for NoCapture<'_> {
     }
 }
 
-/// The stream that work goes to at present, with its context current on this thread, and no capture
-/// by another thread while this is held.
+/// The current stream, whose context is current on this thread. No other thread captures while this
+/// guard exists.
 pub(crate) struct StreamGuard<'a> {
     stream: sys::CUstream,
     capturing: bool,
@@ -145,7 +145,7 @@ impl StreamGuard<'_> {
         self.capturing
     }
 
-    /// Refuses what a graph cannot hold.
+    /// Refuses operations that a graph cannot hold.
     pub(crate) fn check_not_capturing(&self) -> Result<(), CudaError> {
         if self.capturing { Err(CudaError::Capturing) } else { Ok(()) }
     }
@@ -153,29 +153,28 @@ impl StreamGuard<'_> {
     /// Waits until everything enqueued so far has run.
     pub(crate) fn synchronize(&self) -> Result<(), CudaError> {
         self.check_not_capturing()?;
-        // SAFETY: the stream is of the context that is current, and lives: the own one as long
-        // as the `Gpu`, another one as `on_stream` asks.
+        // SAFETY: the stream belongs to the current context and lives: the own stream as long as
+        // the `Gpu`, another stream as `on_stream` requires.
         Ok(unsafe { result::stream::synchronize(self.stream) }?)
     }
 
     /// Marks this point of the stream's work.
     pub(crate) fn record(&self, event: &CudaEvent) -> Result<(), CudaError> {
-        // SAFETY: as in `synchronize`; the event is of the same context.
+        // SAFETY: as in `synchronize`; the event belongs to the same context.
         Ok(unsafe { result::event::record(event.cu_event(), self.stream) }?)
     }
 
-    /// Has what is enqueued next wait for what was before the event's last mark, on this device or
-    /// another.
+    /// Makes later work wait for the work before the event's last mark, on this device or another.
     pub(crate) fn wait_for(&self, event: &CudaEvent) -> Result<(), CudaError> {
         wait_for(event, self.stream)
     }
 
-    /// Enqueues the copy of `count` lines of `bytes` bytes. Beside the address of the first line
-    /// stands the pitch, the bytes from the beginning of one to that of the next.
+    /// Enqueues the copy of `count` lines of `bytes` bytes. Each side has the address of its first
+    /// line and its pitch: the bytes between the beginnings of consecutive lines.
     ///
     /// # Safety
-    /// Both addresses hold as many lines in memory of the stream's context, which lives until the
-    /// stream has passed this.
+    /// Both addresses hold this many lines in memory of the stream's context, and the memory lives
+    /// until the stream has passed this copy.
     pub(crate) unsafe fn copy_lines(
         &self,
         (from, from_pitch): (sys::CUdeviceptr, usize),
@@ -200,13 +199,13 @@ impl StreamGuard<'_> {
             WidthInBytes: bytes,
             Height: count,
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         Ok(unsafe { sys::cuMemcpy2DAsync_v2(&copy, self.stream) }.result()?)
     }
 }
 
-/// A [`Gpu`] while this thread alone may enqueue to it, or to one stream; ends with what was before
-/// it.
+/// Exclusive use of a [`Gpu`] or one of its streams: only this thread may enqueue to it. Dropping
+/// the guard restores the previous state.
 pub(crate) struct CaptureGuard<'a> {
     gpu: &'a Gpu,
     before: Option<Current>,
@@ -226,7 +225,7 @@ impl Gpu {
         CURRENT.get().filter(|current| current.of == Arc::as_ptr(&self.0))
     }
 
-    /// Returns the stream, to enqueue to or to wait for.
+    /// Returns the stream for work or for waiting.
     pub(crate) fn stream_guard(&self) -> Result<StreamGuard<'_>, CudaError> {
         if let Some(Current { stream, capturing, .. }) = self.current() {
             self.bind()?;
@@ -237,7 +236,7 @@ impl Gpu {
         self.bind()?;
         let stream = self.stream().cu_stream();
         if stream_order.other.load(SeqCst) {
-            // Threads that come here at once all wait, before any of them enqueues more.
+            // Threads that get here at the same time all wait before any of them enqueues more.
             wait_for(&stream_order.after_other, stream)?;
             stream_order.other.store(false, SeqCst);
         }
@@ -245,8 +244,8 @@ impl Gpu {
         Ok(StreamGuard { stream, capturing: false, _no_capture: Some(no_capture) })
     }
 
-    /// Returns both results, computed at the same time by two threads. If another thread might wait
-    /// for this one, `first` runs here before `here`.
+    /// Returns both results, which two threads compute at the same time. If another thread might
+    /// wait for this one, this thread runs `first` and then `here`.
     pub(crate) fn in_parallel<A: Send, B>(
         first: impl FnOnce() -> A + Send,
         here: impl FnOnce() -> B,
@@ -264,8 +263,9 @@ impl Gpu {
         })
     }
 
-    /// Returns the results of `make` on each of several devices, at the same time by a thread for
-    /// each; one after the other if there is one, or another thread might wait for this one.
+    /// Returns the results of `make` on each of several devices, computed at the same time by one
+    /// thread for each. If there is one device, or another thread might wait for this one, they run
+    /// one after the other.
     pub(crate) fn on_each<R: Send, E: Send>(
         gpus: &[&Gpu],
         make: impl Fn(usize, &Gpu) -> Result<R, E> + Sync,
@@ -277,29 +277,29 @@ impl Gpu {
             let make = &make;
             let start = |(rank, &gpu)| in_a_thread(scope, move || make(rank, gpu));
             let started: Vec<_> = gpus.iter().enumerate().map(start).collect();
-            // All of them are waited for before the first error is returned.
+            // All threads are waited for before the first error is returned.
             started.into_iter().map(|result| result()).collect()
         });
         made.into_iter().collect()
     }
 
-    /// Waits for everything on the device, on whichever stream.
+    /// Waits for all work on the device, on every stream.
     pub(crate) fn wait_for_device(&self) -> Result<(), CudaError> {
-        // Held during the wait, which would break another thread's capture.
+        // The guard lives during the wait, which would break another thread's capture.
         let stream = self.stream_guard()?;
         stream.check_not_capturing()?;
         Ok(self.context().synchronize()?)
     }
 
-    /// Whether this thread's work becomes part of a graph at present and does not run yet.
+    /// Whether this thread's work currently becomes part of a graph and does not run yet.
     pub(crate) fn is_capturing(&self) -> bool {
         self.current().is_some_and(|current| current.capturing)
     }
 
-    /// Returns the capture of the caller's that this thread's work becomes a part of.
+    /// Returns the caller's capture that this thread's work becomes a part of.
     ///
     /// # Errors
-    /// When the driver refuses to tell.
+    /// When the driver does not report it.
     #[cfg(feature = "python")]
     pub(crate) fn callers_capture(&self) -> Result<Option<CallersCapture>, CudaError> {
         /// For drivers that do not number captures.
@@ -315,8 +315,8 @@ impl Gpu {
         let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         let mut number = 0;
         let (graph, nodes, edges, count) = (null_mut(), null_mut(), null_mut(), null_mut());
-        // SAFETY: the stream lives, as the caller of `on_stream` promises; a status and a number
-        // are written, and the rest may be left out.
+        // SAFETY: the stream lives, as the caller of `on_stream` promises; the call writes a status
+        // and a number, and the other outputs may be omitted.
         let told = unsafe {
             sys::cuStreamGetCaptureInfo_v3(
                 current.stream,
@@ -332,7 +332,8 @@ impl Gpu {
         Ok(Some(CallersCapture { number, stream }))
     }
 
-    /// Returns the own stream for this thread alone, for a capture: every other thread waits.
+    /// Returns the own stream for this thread's exclusive use in a capture: every other thread
+    /// waits.
     pub(crate) fn capture_guard(&self) -> Result<CaptureGuard<'_>, CudaError> {
         self.reserve(self.stream().cu_stream(), true)
     }
@@ -345,10 +346,10 @@ impl Gpu {
         let before = CURRENT.get();
         let of = Arc::as_ptr(&self.0);
         let lock = match before {
-            // It would wait for this thread.
+            // The capture would wait for this thread.
             None if blocks_others() => return Err(CudaError::Enqueuing),
             None => Some(self.0.stream_order.capture_lock.write()),
-            // This thread has it for itself already.
+            // This thread already has exclusive use of the device.
             Some(current) if current.of == of && !current.capturing => None,
             Some(_) => return Err(CudaError::Capturing),
         };
@@ -357,8 +358,8 @@ impl Gpu {
         Ok(CaptureGuard { gpu: self, before, lock })
     }
 
-    /// Has everything that `body` enqueues to this device go to `stream`, after what was
-    /// enqueued before and ahead of what is enqueued afterwards.
+    /// Sends everything that `body` enqueues to this device to `stream`. That work runs after all
+    /// work enqueued before it, and before all work enqueued later.
     ///
     /// # Safety
     /// See [`interop::on_stream`](crate::cuda::interop::on_stream).
@@ -367,13 +368,13 @@ impl Gpu {
         stream: sys::CUstream,
         body: impl FnOnce() -> R,
     ) -> Result<R, CudaError> {
-        // A stream within a stream would have to be waited for on both sides.
+        // Both sides would have to wait for a stream within a stream.
         if CURRENT.get().is_some() {
             return Err(CudaError::Capturing);
         }
         let reserved = self.reserve(stream, false)?;
         self.check_stream(stream)?;
-        // SAFETY: the stream is of the context that is current.
+        // SAFETY: the stream belongs to the current context.
         let status = unsafe { result::stream::is_capturing(stream) }?;
         if status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
             self.enter_stream(stream)?;
@@ -383,10 +384,10 @@ impl Gpu {
             drop(reserved);
             return Ok(result);
         }
-        // The graph may run on any stream: what was enqueued before has to be over.
+        // The graph may run on any stream, so all work enqueued before must have finished.
         let _lenient = Lenient::begin()?;
-        // Dropped before `_lenient`, also if `body` panics: resources dropped meanwhile are freed,
-        // on the own stream, before waiting is forbidden again.
+        // Dropped before `_lenient`, also if `body` panics. Resources dropped meanwhile are freed
+        // on the own stream before waiting is forbidden again.
         let _reserved = reserved;
         self.wait_for_streams()?;
         let of = Arc::as_ptr(&self.0);
@@ -394,13 +395,14 @@ impl Gpu {
         Ok(body())
     }
 
-    /// Gives back what is not used any more, once everything enqueued before has run. In a capture
-    /// by this thread that is after the capture: freed at once it would become a part of the graph,
-    /// and what waits would break it. A thread that has another device for itself does not wait for
-    /// this one, whose thread might wait for the other: what cannot be freed at once is freed later.
+    /// Frees a resource that is no longer used, once everything enqueued before has run. During
+    /// this thread's capture, the resource is freed after the capture: freed at once, it would
+    /// become a part of the graph, and a wait would break the capture. If this thread has exclusive
+    /// use of another device, it does not wait for this one, whose thread might wait for the other.
+    /// A resource that cannot be freed at once is freed later.
     ///
     /// # Safety
-    /// It was made on this device and is not used again by what is enqueued later.
+    /// The resource was made on this device, and work that is enqueued later does not use it.
     pub(crate) unsafe fn free(&self, resource: Resource) {
         let stream_order = &self.0.stream_order;
         let to_free = || stream_order.to_free.lock();
@@ -412,18 +414,18 @@ impl Gpu {
         let Ok(stream) = self.stream_guard() else { return };
         let left = std::mem::take(&mut *to_free());
         for resource in left.into_iter().chain([resource]) {
-            // SAFETY: the promise of the caller that dropped it.
+            // SAFETY: the caller that dropped the resource promised it.
             unsafe { self.free_on(&stream, resource) };
         }
     }
 
-    /// Gives it back once the stream has passed this.
+    /// Frees the resource once the stream has passed this point.
     ///
     /// # Safety
     /// As [`Gpu::free`].
     unsafe fn free_on(&self, stream: &StreamGuard<'_>, resource: Resource) {
-        // SAFETY: the caller's promise; the context is current, and the stream is waited for where
-        // the driver does not do it.
+        // SAFETY: the caller's promise; the context is current, and the stream is waited for if the
+        // driver does not wait itself.
         let freed = unsafe {
             match resource {
                 Resource::Device(address) if self.context().has_async_alloc() => {
@@ -444,7 +446,7 @@ impl Gpu {
         self.context().record_err(freed);
     }
 
-    /// Frees what was dropped during a capture that has ended.
+    /// Frees resources dropped during a capture that has ended.
     fn free_resources(&self) {
         if self.is_capturing() {
             return;
@@ -459,34 +461,35 @@ impl Gpu {
     /// Refuses a stream of another context.
     fn check_stream(&self, stream: sys::CUstream) -> Result<(), CudaError> {
         let mut context = null_mut();
-        // SAFETY: the stream lives, as the caller of `on_stream` promises; one context is written.
+        // SAFETY: the stream lives, as the caller of `on_stream` promises; the call writes one
+        // context.
         unsafe { sys::cuStreamGetCtx(stream, &mut context) }.result()?;
         if context == self.context().cu_ctx() { Ok(()) } else { Err(CudaError::OtherContext) }
     }
 
-    /// Has `stream` wait for what was enqueued before.
+    /// Makes `stream` wait for all work enqueued before.
     fn enter_stream(&self, stream: sys::CUstream) -> Result<(), CudaError> {
         let stream_order = &self.0.stream_order;
         if stream_order.own.swap(false, SeqCst) {
             // The own stream has waited for the last other one before its own work, if it did any.
-            // SAFETY: event and stream are of the context that is current.
+            // SAFETY: event and stream belong to the current context.
             unsafe {
                 result::event::record(stream_order.after_own.cu_event(), self.stream().cu_stream())
             }?;
             wait_for(&stream_order.after_own, stream)?;
         }
         if stream_order.other.load(SeqCst) {
-            // For the same stream, too: its address may be that of one that is gone.
+            // Also if the stream is the same: a destroyed stream may have had the same address.
             wait_for(&stream_order.after_other, stream)?;
         }
         Ok(())
     }
 
-    /// Marks the work that went to `stream`, for the next stream to wait for.
+    /// Marks the work that went to `stream`, so that the next stream can wait for it.
     fn leave_stream(&self, stream: sys::CUstream) -> Result<(), CudaError> {
         let stream_order = &self.0.stream_order;
-        // SAFETY: event and stream are of the context that is current; the stream lives, as the
-        // caller of `on_stream` promises.
+        // SAFETY: event and stream belong to the current context; the stream lives, as the caller
+        // of `on_stream` promises.
         unsafe { result::event::record(stream_order.after_other.cu_event(), stream) }?;
         stream_order.other.store(true, SeqCst);
         Ok(())
@@ -496,7 +499,7 @@ impl Gpu {
     fn wait_for_streams(&self) -> Result<(), CudaError> {
         let stream_order = &self.0.stream_order;
         if stream_order.own.swap(false, SeqCst) {
-            // SAFETY: the own stream is of the context that is current.
+            // SAFETY: the own stream belongs to the current context.
             unsafe { result::stream::synchronize(self.stream().cu_stream()) }?;
         }
         if stream_order.other.swap(false, SeqCst) {
@@ -521,15 +524,15 @@ impl Branch {
         Ok(Branch { gpu: gpu.clone(), stream, begun, ended })
     }
 
-    /// Enqueues what `branched` and `straight` enqueue, both `on` the same: in a capture as two
-    /// branches of the graph, which may run at the same time and are both waited for by what
-    /// follows; else one after the other.
+    /// Enqueues the work of `branched` and `straight`, both `on` the same object. In a capture they
+    /// become two branches of the graph: both may run at the same time, and later work waits for
+    /// both. Otherwise they run one after the other.
     ///
     /// # Errors
     /// The error of `branched`, else of `straight`, or of the driver.
     ///
     /// # Safety
-    /// Nothing that one of them enqueues writes what something of the other reads or writes.
+    /// No work of `branched` writes memory that work of `straight` reads or writes, and vice versa.
     pub(crate) unsafe fn fork<C, E: From<CudaError>>(
         &self,
         on: &mut C,
@@ -551,13 +554,13 @@ impl Branch {
             outcome
         };
         let outcome = outcome.and_then(|()| straight(on));
-        // Also where one has failed: a capture ends with all its branches.
+        // Also if one has failed: a capture ends with all its branches.
         wait_for(&self.ended, current.stream)?;
         outcome
     }
 }
 
-/// Goes back from another stream, also where its body panics.
+/// Returns from another stream, also if its body panics.
 struct LeaveStream<'a> {
     gpu: &'a Gpu,
     stream: sys::CUstream,
@@ -577,7 +580,7 @@ impl Drop for LeaveStream<'_> {
     }
 }
 
-/// Starts `run` in a thread of `scope`. The function returned waits for its result; where no thread
+/// Starts `run` in a thread of `scope`. The returned function waits for its result; if no thread
 /// can be started, it runs `run` itself.
 fn in_a_thread<'scope, R: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
@@ -592,8 +595,8 @@ fn in_a_thread<'scope, R: Send + 'scope>(
 
 fn wait_for(event: &CudaEvent, stream: sys::CUstream) -> Result<(), CudaError> {
     let plain = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-    // SAFETY: the stream is of the context that is current; the event lives, and may be of another
-    // one.
+    // SAFETY: the stream belongs to the current context; the event lives, and may belong to another
+    // context.
     Ok(unsafe { result::stream::wait_event(stream, event.cu_event(), plain) }?)
 }
 
@@ -603,7 +606,7 @@ pub(super) struct Lenient(CUstreamCaptureMode);
 impl Lenient {
     pub(super) fn begin() -> Result<Self, CudaError> {
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the mode is replaced by the one before.
+        // SAFETY: the call exchanges the mode for the previous one.
         unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) }.result()?;
         Ok(Lenient(mode))
     }
@@ -623,7 +626,7 @@ mod tests {
     use std::thread::{sleep, spawn};
     use std::time::Duration;
 
-    /// Ends a test that would wait for ever.
+    /// Fails a test that would otherwise wait for ever.
     const PATIENCE: Duration = Duration::from_secs(20);
 
     #[test]
@@ -638,7 +641,7 @@ mod tests {
                 sleep(Duration::from_millis(1));
             }
             let second = NoCapture::new(&lock);
-            // The first may go before the second.
+            // The first guard may be dropped before the second.
             drop(first);
             assert!(blocks_others() && !capture.is_finished());
             drop(second);

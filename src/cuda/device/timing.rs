@@ -1,4 +1,4 @@
-//! How long work takes on the device, by its own events.
+//! Measures how long work takes on the device, with the device's own events.
 
 use super::error::CudaError;
 use super::gpu::Gpu;
@@ -6,8 +6,8 @@ use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{CudaEvent, DriverError};
 use serde::{Deserialize, Serialize};
 
-/// Points of a stream's work whose times are known once it has run, also where
-/// that work is a [`Graph`](super::Graph)'s.
+/// Points of a stream's work whose times are known once the work has run, also if it is a
+/// [`Graph`](super::Graph)'s work.
 pub struct Marks {
     gpu: Gpu,
     events: Vec<CudaEvent>,
@@ -17,20 +17,20 @@ impl Marks {
     /// Makes room for `count` marks on `gpu`'s stream.
     ///
     /// # Errors
-    /// When the driver can make no events.
+    /// When the driver cannot create events.
     pub fn new(gpu: &Gpu, count: usize) -> Result<Self, CudaError> {
         let events = (0..count).map(|_| gpu.event()).collect::<Result<_, _>>()?;
         Ok(Marks { gpu: gpu.clone(), events })
     }
 
-    /// Sets mark `k` behind the work enqueued so far; during a capture, at that
-    /// point of the graph, for every replay to set anew.
+    /// Sets mark `k` after the work enqueued so far. During a capture, the mark is set at that
+    /// point of the graph, and every replay sets it anew.
     ///
     /// # Errors
     /// When the driver refuses.
     ///
     /// # Panics
-    /// When there are not more than `k` marks.
+    /// If there are not more than `k` marks.
     pub fn set(&self, k: usize) -> Result<(), CudaError> {
         let stream = self.gpu.stream_guard()?;
         let flag = if stream.is_capturing() {
@@ -45,21 +45,21 @@ impl Marks {
         Ok(())
     }
 
-    /// Returns the milliseconds from mark `k` to mark `l`, of work that has been waited for;
-    /// negative where `l` was passed first.
+    /// Returns the milliseconds from mark `k` to mark `l`, whose work must have been waited for;
+    /// negative if `l` was passed first.
     ///
     /// # Errors
-    /// When a mark has not been set or not been passed yet.
+    /// If a mark has not been set or has not been passed yet.
     ///
     /// # Panics
-    /// When there are not more than `k` or `l` marks.
+    /// If there are not more than `k` or `l` marks.
     pub fn ms_between(&self, k: usize, l: usize) -> Result<f64, CudaError> {
-        // The form of the call that every driver has; the crate's own wrapper takes a newer one,
-        // missing before 12.8, and panics there.
+        // Every driver has this version of the call. The crate's own wrapper uses a newer one,
+        // which drivers before 12.8 lack, and panics there.
         type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
         let (mut ms, [start, stop]) = (0f32, [k, l].map(|mark| self.events[mark].cu_event()));
-        // SAFETY: the library is open, the symbol has this type, it writes one number, and both
-        // events live.
+        // SAFETY: the library is open, the symbol has this type, the call writes one number, and
+        // both events live.
         unsafe {
             let Ok(elapsed) = sys::culib().get::<Elapsed>(b"cuEventElapsedTime\0") else {
                 return Err(DriverError(CUresult::CUDA_ERROR_NOT_SUPPORTED).into());
@@ -79,12 +79,12 @@ pub struct Spread {
     pub min: f64,
     /// The slowest.
     pub max: f64,
-    /// How many measurements.
+    /// The number of measurements.
     pub samples: usize,
 }
 
 impl Spread {
-    /// Returns the spread of the values; zeros if there are none.
+    /// Returns the spread of the values; zeros if there are no values.
     pub fn of(mut values: Vec<f64>) -> Spread {
         values.sort_by(f64::total_cmp);
         let at = |k: usize| values.get(k).copied().unwrap_or(0.0);
@@ -98,8 +98,8 @@ impl Spread {
     }
 }
 
-/// Times `body` on the device: after 3 warm-up runs, `samples` times the mean of `per_sample` runs
-/// in a row. Microseconds per run.
+/// Times `body` on the device. After 3 warm-up runs, takes `samples` samples, each the mean of
+/// `per_sample` runs in a row. In microseconds per run.
 ///
 /// # Errors
 /// An error of `body`, or a failure of the device.

@@ -1,4 +1,4 @@
-//! Device resources that a kernel takes, as the driver reports them.
+//! Device resources that a kernel uses, as the driver reports them.
 
 use super::error::CudaError;
 use super::gpu::Gpu;
@@ -17,20 +17,20 @@ pub struct KernelUse {
     pub blocks: u64,
     /// Blocks a multiprocessor holds at once (the driver's occupancy calculator).
     pub blocks_per_sm: u32,
-    /// Threads a multiprocessor then holds, over the most it can hold.
+    /// Threads a multiprocessor then holds, divided by the most it can hold.
     pub occupancy: f64,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Local memory of a thread, in bytes: what its registers did not hold.
+    /// Local memory per thread in bytes, which holds the values that do not fit in registers.
     pub local: u32,
-    /// Shared memory of a block, in bytes.
+    /// Shared memory per block in bytes.
     pub shared: u32,
-    /// Bytes read and written by one launch, tables left out.
+    /// Bytes that one launch reads and writes, without tables.
     pub bytes: u64,
 }
 
 impl KernelUse {
-    /// Returns the usage of a kernel with its launch, called `name` and moving `bytes`.
+    /// Returns the usage of a kernel with its launch, under the name `name`, moving `bytes`.
     pub(crate) fn of(
         gpu: &Gpu,
         name: impl Into<String>,

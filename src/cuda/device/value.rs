@@ -8,8 +8,8 @@ mod sealed {
 pub(super) use sealed::Sealed;
 
 /// A type whose values lie in device memory: numbers, complex numbers as real and imaginary part,
-/// and structures of them that the crate keeps to itself. Sealed: kernels and copies rely on every
-/// pattern of bits being a value.
+/// and structures of them that are private to the crate. Sealed, because kernels and copies rely on
+/// every bit pattern being a valid value.
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy)]

@@ -1,11 +1,11 @@
 //! The cache of compiled kernels on disk: `$PLACEFIELD_CACHE`, else `$XDG_CACHE_HOME/placefield`,
-//! else `~/.cache/placefield`, and in it the folder of the format. A file's name is what was
-//! compiled, and a hash; it begins with the key, everything that the code depends on, which must be
-//! the same to the letter, and a hash of the code, which must fit.
+//! else `~/.cache/placefield`. Its files are in a folder for each format. A file's name consists of
+//! the description of the compiled code and a hash. The file begins with the key, which lists
+//! everything that the code depends on, and a hash of the code. The key must be identical and the
+//! hash must match.
 //!
-//! Files appear whole or not at all, so that any number of processes may use the
-//! folder at once. When they take more than [`MOST_BYTES`] or are more than
-//! [`MOST_FILES`], those go that have not been used for longest.
+//! Files are written atomically, so any number of processes may use the folder at once. If the
+//! files exceed [`MOST_BYTES`] or [`MOST_FILES`], the least recently used ones are removed.
 
 use crate::hash::Fnv1a;
 use crate::output::write_whole;
@@ -14,24 +14,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// The folder of the files, which has the number of their format.
+/// The folder of the files; its name contains the number of their format.
 const FOLDER: &str = "placefield-code-1";
 
-/// The bytes that a file begins with.
+/// The first bytes of a file.
 const MAGIC: &[u8] = b"placefield-code\n";
 
-/// Most bytes that the files take together.
+/// The largest total size of the files, in bytes.
 const MOST_BYTES: u64 = 512 << 20;
 
-/// Most files.
+/// The largest number of files.
 const MOST_FILES: usize = 2000;
 
-/// How old a file's time of last use may become before a use renews it: a day, so that
-/// a start that compiles nothing writes nothing either.
+/// A use renews a file's time of last use only if it is older than this. The limit is a day, so
+/// that a start that compiles nothing writes nothing either.
 const RENEWED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Returns the folder that the cache's folders are in; `None` when the environment names no place
-/// for one. It need not exist.
+/// Returns the parent folder of the cache's folders, which need not exist; `None` if the
+/// environment does not define one.
 pub fn cache_folder() -> Option<PathBuf> {
     cache_folder_in(|name| std::env::var_os(name))
 }
@@ -46,15 +46,15 @@ fn cache_folder_in(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Opt
 
 /// One file of the cache.
 pub(super) struct CacheEntry {
-    /// The folder above; `None` when there is nowhere to keep a cache.
+    /// The parent folder; `None` if no folder is available for a cache.
     root: Option<PathBuf>,
     file: String,
     key: String,
 }
 
 impl CacheEntry {
-    /// `name` describes the code, for people who look into the folder; `key` holds all it depends
-    /// on.
+    /// `name` describes the code for people who look into the folder; `key` lists everything that
+    /// the code depends on.
     pub(super) fn new(name: &str, key: String) -> CacheEntry {
         let file = format!("{name}-{:016x}", hash(key.as_bytes()));
         CacheEntry { root: cache_folder(), file, key }
@@ -69,7 +69,7 @@ impl CacheEntry {
         Some(self.root.as_ref()?.join(FOLDER).join(&self.file))
     }
 
-    /// Returns the code, if it is there and whole.
+    /// Returns the code if the file exists and is complete.
     pub(super) fn read(&self) -> Option<Vec<u8>> {
         let path = self.path()?;
         let mut bytes = fs::read(&path).ok()?;
@@ -83,7 +83,7 @@ impl CacheEntry {
         Some(bytes.split_off(start))
     }
 
-    /// Keeps the code; a failure is no error, only a slower next start.
+    /// Stores the code. A failure is not an error: it only makes the next start slower.
     pub(super) fn write(&self, code: &[u8]) {
         let (Some(root), Some(path)) = (&self.root, self.path()) else { return };
         let folder = path.parent().unwrap_or(root);
@@ -104,17 +104,16 @@ fn renew(path: &Path) -> io::Result<()> {
     let used = file.metadata()?.modified()?;
     match used.elapsed() {
         Ok(age) if age < RENEWED_AFTER => Ok(()),
-        // A time in the future too.
+        // Also renews a time in the future.
         _ => file.set_modified(SystemTime::now()),
     }
 }
 
-/// Removes the files of `folder` that have not been used for longest, until those left
-/// are few and small enough.
+/// Removes the least recently used files of `folder` until the rest are few and small enough.
 fn shrink(folder: &Path, most_bytes: u64, most_files: usize) -> io::Result<()> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
-        // Another process may remove it meanwhile.
+        // Another process may remove the file meanwhile.
         let Ok(entry) = entry else { continue };
         let Ok(about) = entry.metadata() else { continue };
         if about.is_file() {
@@ -135,7 +134,7 @@ fn shrink(folder: &Path, most_bytes: u64, most_files: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the hash of bytes, the same for every build.
+/// Returns a hash of bytes that is the same for every build.
 fn hash(bytes: &[u8]) -> u64 {
     Fnv1a::new().bytes(bytes).finish()
 }

@@ -1,4 +1,4 @@
-//! Code for one device: from the program, the cache or the compiler, whichever is quickest.
+//! Loads code for one device from the program, the cache or the compiler, whichever is quickest.
 
 use super::cache::CacheEntry;
 use super::{
@@ -18,51 +18,51 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Where a device's code came from.
+/// The source of a device's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Origin {
     /// Machine code built into the program.
     Embedded,
-    /// PTX built into the program; the driver made machine code of it.
+    /// PTX built into the program, which the driver compiled to machine code.
     EmbeddedPtx,
     /// Machine code from the cache on disk.
     Cached,
-    /// PTX from the cache on disk; the driver made machine code of it.
+    /// PTX from the cache on disk, which the driver compiled to machine code.
     CachedPtx,
     /// Compiled to machine code at this start.
     Compiled,
-    /// Compiled to PTX at this start; the driver made machine code of it.
+    /// Compiled to PTX at this start; the driver compiled it to machine code.
     CompiledPtx,
 }
 
-/// Where a device's machine code may come from.
+/// The allowed sources of a device's machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {
-    /// The quickest that there is: code in the program, then in the cache,
-    /// then compiled, each as machine code before PTX.
+    /// The quickest available: code in the program, then code in the cache, then compiled code; in
+    /// each case machine code before PTX.
     #[default]
     Quickest,
-    /// Compiled to machine code at every start, whatever the program and the cache hold.
+    /// Compiled to machine code at every start, regardless of the program's code and the cache.
     Compiled,
-    /// Compiled to PTX at every start; the driver makes machine code of it, as it
-    /// does on a device that NVRTC is too old for.
+    /// Compiled to PTX at every start. The driver compiles it to machine code, as it does on a
+    /// device that is too new for NVRTC.
     Ptx,
 }
 
-/// A kernel file, the precision and the macros that it is compiled with: one set of kernels.
+/// A kernel file with its precision and macros: one set of kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::cuda::device) struct Instance {
     pub(in crate::cuda::device) unit: &'static str,
     pub(in crate::cuda::device) precision: Precision,
-    /// Name and value, by name.
+    /// Names and values, sorted by name.
     defines: Vec<(&'static str, String)>,
 }
 
 impl Instance {
-    /// Describes an instance of the kernel file called `unit`, in precision `T`.
+    /// Describes an instance of the kernel file `unit` in precision `T`.
     pub(in crate::cuda::device) fn new<T: CudaReal>(
         unit: &str,
         defines: &[(&'static str, String)],
@@ -72,7 +72,8 @@ impl Instance {
         Ok(Instance { unit: unit_name(unit)?, precision: T::PRECISION, defines })
     }
 
-    /// Returns the macros as `NAME=VALUE`, separated by spaces: as the program's images have them.
+    /// Returns the macros as `NAME=VALUE`, separated by spaces, in the form that the program's
+    /// images use.
     pub(in crate::cuda::device) fn defined(&self) -> String {
         let defines = self.defines.iter().map(|(name, value)| format!("{name}={value}"));
         defines.collect::<Vec<_>>().join(" ")
@@ -83,7 +84,7 @@ impl Instance {
         self.defines.iter().map(define).collect()
     }
 
-    /// Returns its file in the cache.
+    /// Returns the instance's file in the cache.
     fn entry(&self, target: Target, nvrtc: (i32, i32)) -> CacheEntry {
         let key = format!(
             "placefield {}, kernels {:016x}, NVRTC {}.{}\n{}.cu {}\n{}",
@@ -99,18 +100,18 @@ impl Instance {
     }
 }
 
-/// Architectures whose code a device runs, as ten times a compute capability.
+/// The architectures whose code a device runs, as ten times a compute capability.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cuda::device) struct Architectures {
-    /// The device's own.
+    /// The device's own architecture.
     pub(in crate::cuda::device) device: u32,
-    /// The last one that code may be for: the device's own, or its limit.
+    /// The newest architecture that code may be for: the device's own, or its limit.
     pub(in crate::cuda::device) last: u32,
 }
 
 impl Architectures {
-    /// Whether the device should run such code: machine code runs on its own generation,
-    /// from its own minor version on; PTX from its own architecture on.
+    /// Returns whether the device should run code for `target`. Machine code runs on its own
+    /// generation, from its own minor version on; PTX runs from its own architecture on.
     fn take(self, target: Target) -> bool {
         match target {
             Target::Cubin(sm) => sm / 10 == self.device / 10 && sm <= self.last,
@@ -118,7 +119,7 @@ impl Architectures {
         }
     }
 
-    /// Returns those of `images` that the device should run, the best first.
+    /// Returns the `images` that the device should run, the best first.
     fn best<I>(self, images: impl Iterator<Item = (Target, I)>) -> Vec<(Target, I)> {
         let mut fit: Vec<_> = images.filter(|(target, _)| self.take(*target)).collect();
         fit.sort_by_key(|(target, _)| match target {
@@ -128,8 +129,8 @@ impl Architectures {
         fit
     }
 
-    /// Returns the targets NVRTC, which knows the architectures `known`, is to compile to: machine
-    /// code if it can, then PTX.
+    /// Returns the targets for NVRTC, which knows the architectures `known`: machine code if it can
+    /// compile it, then PTX.
     fn targets(self, code: Code, known: &[u32]) -> Vec<Target> {
         let newest = known.iter().copied().filter(|&sm| sm <= self.last).max().unwrap_or(self.last);
         let cubin = Target::Cubin(newest);
@@ -146,9 +147,9 @@ pub(in crate::cuda::device) struct Loaded {
     pub(in crate::cuda::device) origin: Origin,
 }
 
-/// Loads instances at the same time, compiled where they have to be, by as many threads
-/// as there are of them or cores. (NVRTC and the driver's compiler, which takes as long
-/// with PTX, both work on several threads.)
+/// Loads instances at the same time and compiles them if necessary, with one thread per instance or
+/// per core, whichever are fewer. (NVRTC and the driver's compiler, which takes as long with PTX,
+/// both work on several threads.)
 pub(in crate::cuda::device) fn load_all(
     context: &Arc<CudaContext>,
     instances: &[&Instance],
@@ -158,7 +159,7 @@ pub(in crate::cuda::device) fn load_all(
     at_once(instances, |instance| load(context, instance, on, code))
 }
 
-/// Stack of a thread that compiles, in bytes: as much as a program's first thread has.
+/// Stack size of a thread that compiles, in bytes: the size of a program's first thread.
 const STACK: usize = 8 << 20;
 
 /// Returns the results of `work` on each item, in the items' order.
@@ -171,7 +172,7 @@ fn at_once<I: Sync, O: Send>(items: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<
     };
     let mut done = std::thread::scope(|scope| {
         let thread = |_| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, turns);
-        // A thread that cannot be had is done without.
+        // If no thread can be started, the others do its work.
         let others: Vec<_> =
             (1..items.len().min(cores)).map(thread).filter_map(Result::ok).collect();
         let mut done = turns();
@@ -184,7 +185,7 @@ fn at_once<I: Sync, O: Send>(items: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<
     done.into_iter().map(|(_, output)| output).collect()
 }
 
-/// Loads an instance, compiled if it has to be.
+/// Loads an instance, and compiles it if necessary.
 fn load(
     context: &Arc<CudaContext>,
     instance: &Instance,
@@ -254,14 +255,14 @@ fn either(target: Target, machine_code: Origin, ptx: Origin) -> Origin {
     }
 }
 
-/// Loads a CUBIN, a fat binary or the text of PTX.
+/// Loads a CUBIN, a fat binary or PTX text.
 fn load_image(context: &Arc<CudaContext>, image: &[u8]) -> Result<Arc<CudaModule>, DriverError> {
-    // The driver looks for the end of a text.
+    // The driver expects a text to end in zero.
     let ended = image.iter().chain(&[0]).copied().collect();
     context.load_module(Ptx::from_binary(ended))
 }
 
-/// Returns why the driver did not take an image of `compiler`, the version of NVRTC or nvcc.
+/// Returns the reason why the driver refused an image of `compiler`, the version of NVRTC or nvcc.
 fn refusal(
     error: DriverError,
     compiler: Option<(i32, i32)>,

@@ -1,13 +1,14 @@
-//! From the CUDA C++ under `kernels/`, embedded in the program, to code the device runs.
+//! Compiles the CUDA C++ under `kernels/`, embedded in the program, to code that the device runs.
 //!
-//! A kernel file is compiled with NVRTC for one precision, one architecture and one set of macros
-//! at a time, to machine code (a CUBIN), and kept in a cache on disk, so that a second start
-//! compiles nothing. Where the driver refuses the CUBIN, or NVRTC does not know the architecture,
-//! PTX is compiled instead, kept as well, and the driver does the rest. A program built with
-//! `PLACEFIELD_PRECOMPILE` holds code for most already and needs no NVRTC for it.
+//! NVRTC compiles a kernel file for one precision, one architecture and one set of macros at a
+//! time, to machine code (a CUBIN). A cache on disk keeps the code, so that a second start compiles
+//! nothing. If the driver refuses the CUBIN, or NVRTC does not know the architecture, NVRTC
+//! compiles PTX instead. The cache keeps the PTX too, and the driver compiles it to machine code. A
+//! program built with `PLACEFIELD_PRECOMPILE` already contains most code and needs no NVRTC for it.
 //!
 //! The cache is `$PLACEFIELD_CACHE`, else `$XDG_CACHE_HOME/placefield`, else `~/.cache/placefield`,
-//! and takes 512 MB at most. A cache that cannot be read or written costs time, never the run.
+//! and takes 512 MB at most. If the cache cannot be read or written, the start takes longer but the
+//! run succeeds.
 
 mod cache;
 mod load;
@@ -30,7 +31,7 @@ mod embedded {
 }
 use embedded::{COMPILER, HEADERS, IMAGES, UNITS};
 
-/// A target of compilation, with the compute capability times ten (90 for 9.0).
+/// A compilation target, with ten times the compute capability (90 for 9.0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Target {
@@ -54,26 +55,27 @@ impl std::fmt::Display for Target {
 pub struct Compiled {
     /// A CUBIN, or PTX text without its final zero.
     pub image: Vec<u8>,
-    /// The compiler's remarks.
+    /// The compiler's log.
     pub log: String,
 }
 
-/// Returns the kernel files' names, without extension.
+/// Returns the names of the kernel files, without extension.
 pub fn units() -> impl Iterator<Item = &'static str> {
     UNITS.iter().map(|&(name, _)| name)
 }
 
-/// Whether the program holds compiled code for its kernels.
+/// Whether the program contains compiled code for its kernels.
 pub fn precompiled() -> bool {
     !IMAGES.is_empty()
 }
 
-/// Returns NVRTC's version; `None` when its library does not open.
+/// Returns NVRTC's version; `None` if its library does not open.
 pub fn nvrtc_version() -> Option<(i32, i32)> {
     static FOUND: OnceLock<Option<(i32, i32)>> = OnceLock::new();
     *FOUND.get_or_init(|| {
         let (mut major, mut minor) = (0, 0);
-        // SAFETY: opens the library and closes it again; writes two integers where it is there.
+        // SAFETY: opens the library and closes it again; writes two integers if the library is
+        // there.
         unsafe {
             let found = sys::is_culib_present();
             let told = found && sys::nvrtcVersion(&mut major, &mut minor).result().is_ok();
@@ -91,16 +93,16 @@ pub(crate) fn source_hash() -> u64 {
     })
 }
 
-/// Returns the embedded name equal to `name`.
+/// Returns the embedded name that equals `name`.
 pub(super) fn unit_name(name: &str) -> Result<&'static str, CudaError> {
     units().find(|&unit| unit == name).ok_or_else(|| CudaError::NoSuchUnit(name.into()))
 }
 
-/// Compiles a kernel file in one precision. `options` are added to the usual ones.
-/// Several threads may compile at once: each has an NVRTC program of its own.
+/// Compiles a kernel file in one precision, with `options` after the usual ones. Several threads
+/// may compile at once, because each has a separate NVRTC program.
 ///
 /// # Errors
-/// [`CudaError::NoNvrtc`], an unknown name, or the compiler's log.
+/// [`CudaError::NoNvrtc`], an error for an unknown name, or the compiler's log.
 pub fn compile(
     unit: &str,
     precision: Precision,
@@ -153,7 +155,7 @@ impl Program {
         let texts: Vec<*const c_char> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
         let mut program = std::ptr::null_mut();
         // SAFETY: all strings end in zero and outlive the call, which copies them; the arrays hold
-        // as many entries as the count passed.
+        // as many entries as the passed count.
         unsafe {
             sys::nvrtcCreateProgram(
                 &mut program,
@@ -182,8 +184,8 @@ impl Program {
             let text = unsafe { result::get_ptx(self.0) }?;
             return Ok(text.into_iter().map(|c| c as u8).take_while(|&b| b != 0).collect());
         }
-        // SAFETY: the program is live and has been compiled; the buffer has the
-        // size NVRTC asks for.
+        // SAFETY: the program is live and has been compiled; the buffer has the size that NVRTC
+        // requests.
         unsafe {
             sys::nvrtcGetCUBINSize(self.0, &mut size).result()?;
             let mut image = vec![0u8; size];
@@ -200,11 +202,11 @@ impl Drop for Program {
     }
 }
 
-/// Returns the architectures NVRTC can compile for, oldest first.
+/// Returns the architectures that NVRTC can compile for, oldest first.
 fn architectures() -> Vec<u32> {
     let mut count = 0;
-    // SAFETY: the library is there (the caller has asked for its version); the
-    // buffer has the size NVRTC asks for.
+    // SAFETY: the library is there (the caller has asked for its version); the buffer has the size
+    // that NVRTC requests.
     unsafe {
         if sys::nvrtcGetNumSupportedArchs(&mut count).result().is_err() {
             return Vec::new();
@@ -221,7 +223,7 @@ fn architectures() -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// A program with compiled code has every kernel file in both precisions.
+    /// A program with compiled code contains every kernel file in both precisions.
     #[test]
     fn compiled_code_is_for_all_kernel_files_or_none() {
         let has = |unit, precision| {

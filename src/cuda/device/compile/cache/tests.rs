@@ -35,7 +35,7 @@ fn entries_read_back_and_damaged_ones_do_not() {
     }
     entry.write(b"again");
     assert_eq!(entry.read().as_deref(), Some(&b"again"[..]));
-    // A file in its place that is of another key: as if two hashes were the same.
+    // A file at this path with another key, as if two hashes collided.
     let other = self::entry(&folder.path().join("new"), "kernels", "another key");
     fs::copy(&path, other.path().unwrap()).unwrap();
     assert_eq!(other.read(), None);
@@ -59,7 +59,7 @@ fn the_most_recently_used_entries_are_kept() {
     let fill = || {
         for k in 0..10 {
             fs::write(name(k), [0; 100]).unwrap();
-            // The higher the number, the longer ago.
+            // Files with higher numbers were used longer ago.
             let used = SystemTime::now() - Duration::from_secs(3600 * 24 * k);
             fs::File::options().append(true).open(name(k)).unwrap().set_modified(used).unwrap();
         }

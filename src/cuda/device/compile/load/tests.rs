@@ -40,7 +40,7 @@ fn devices_load_the_best_matching_code() {
     assert_eq!(best(103, 103), "sm_100 compute_90 compute_75");
     assert_eq!(best(110, 110), "compute_90 compute_75");
     assert_eq!(best(121, 121), "sm_120 compute_90 compute_75");
-    // Limited.
+    // With a limit.
     assert_eq!(best(90, 86), "compute_75");
     assert_eq!(best(89, 86), "sm_86 sm_80 compute_75");
     assert_eq!(best(100, 90), "compute_90 compute_75");
@@ -74,7 +74,7 @@ fn too_old_a_driver_is_named_with_the_needed_one() {
     assert!(matches!(other, CudaError::Driver(_)), "{other}");
 }
 
-/// A key that lacks one of these would bring back another's code.
+/// A key without one of these would return another instance's code.
 #[test]
 fn cache_key_covers_all_compiler_inputs() {
     let base = Instance::new::<f32>("spectral", &[("A", "1".into())]).unwrap();
