@@ -1,12 +1,12 @@
-//! Device memory and streams shared with other libraries, by address or through
-//! [cudarc](https://docs.rs/cudarc)'s types: the one place where they appear.
+//! Shares device memory and streams with other libraries, by address or through the types of
+//! [cudarc](https://docs.rs/cudarc). No other module exposes them.
 //!
-//! # Memory and streams of the caller's
+//! # Memory and streams of the caller
 //!
-//! A [`Gpu`] is the device's primary context, as PyTorch and the CUDA runtime have it, so that
-//! their memory can be used as it is: [`view`] and [`view_mut`] make slices of it, which every
-//! method here that takes a slice takes. Work enqueued in [`on_stream`] runs on a stream of the
-//! caller's. In a placer that has its positions and its gradient in device memory, an iteration is
+//! A [`Gpu`] uses the device's primary context, as PyTorch and the CUDA runtime do, so their memory
+//! works here directly. [`view`] and [`view_mut`] make slices of it, which every method here that
+//! takes a slice accepts. Work enqueued in [`on_stream`] runs on a caller's stream. For a placer
+//! that keeps its positions and its gradient in device memory, an iteration is
 //!
 //! ```no_run
 //! # use placefield::cuda::{CudaEngine, interop::{self, cudarc::driver::sys::CUstream}};
@@ -29,20 +29,20 @@
 //! # }
 //! ```
 //!
-//! Nothing in it allocates and nothing waits, and where the stream is being captured, it
+//! The iteration neither allocates nor waits. If the stream is being captured, the iteration
 //! becomes a part of the caller's graph.
 //!
 //! # Through cudarc
 //!
-//! cudarc orders work between streams by events of its own, and those are off in this library's
-//! context: everything here runs on the one stream of a [`Gpu`], whose order is all the
-//! synchronisation there is. So these functions are `unsafe`: a user of another stream waits for
-//! this one, and lets this one wait, by events or by the host.
+//! cudarc orders work between streams with its own events, which this library's context disables:
+//! everything here runs on the one stream of a [`Gpu`], whose order is the only synchronisation.
+//! These functions are therefore `unsafe`: a user of another stream makes the streams wait for each
+//! other, by events or by the host.
 //!
-//! cudarc is to be used through this module (`interop::cudarc`), not as a separate dependency:
-//! types of another version are other types. Its features `driver`, `nvrtc` and `cufft` are on.
+//! Use cudarc through this module (`interop::cudarc`), not as a separate dependency, because types
+//! of another version are other types. Its features `driver`, `nvrtc` and `cufft` are on.
 //!
-//! A spreading loop that moves bodies by a kernel of its own (`benchmarks/examples/spread_gpu.rs`):
+//! A spreading loop that moves bodies by a custom kernel (`benchmarks/examples/spread_gpu.rs`):
 //!
 //! ```no_run
 #![doc = include_str!("../../benchmarks/examples/spread_gpu.rs")]
@@ -63,8 +63,8 @@ use std::sync::Arc;
 /// Returns the context of a [`Gpu`]: the device's primary context.
 ///
 /// # Safety
-/// Memory made through it is freed on the stream it was made on, and nothing of cudarc waits for
-/// work of other streams that uses it: the caller sees to that. Event tracking stays off.
+/// Memory made through the context is freed on the stream it was made on, and cudarc does not wait
+/// for other streams' work that uses it: the caller ensures that. Event tracking stays off.
 pub unsafe fn context(gpu: &Gpu) -> Arc<CudaContext> {
     gpu.context().clone()
 }
@@ -72,42 +72,42 @@ pub unsafe fn context(gpu: &Gpu) -> Arc<CudaContext> {
 /// Returns the stream that all work of a [`Gpu`] goes to.
 ///
 /// # Safety
-/// While any thread captures a [`Graph`](super::Graph) on this `Gpu` (the second step of an engine
-/// by a pipeline is captured), nothing is enqueued to the stream from other threads and no thread
-/// waits for it. Memory that work on it uses lives until the work has run. The stream is not
-/// captured but by [`Graph::capture`](super::Graph::capture). Work of `gpu` in [`on_stream`] goes
-/// elsewhere.
+/// While any thread captures a [`Graph`](super::Graph) on this `Gpu`, other threads enqueue nothing
+/// to the stream and no thread waits for it. (The second step of an engine by a pipeline is
+/// captured.) Memory that work on the stream uses lives until the work has run. Only
+/// [`Graph::capture`](super::Graph::capture) captures the stream. Work of `gpu` in [`on_stream`]
+/// goes to another stream.
 pub unsafe fn stream(gpu: &Gpu) -> Arc<CudaStream> {
     gpu.stream().clone()
 }
 
 /// Enqueues all work of `body` on this device, by any engine or plan on `gpu`, to `stream`, a
-/// stream of the caller's (null: the legacy default stream): after what was enqueued to `gpu`
-/// before and ahead of what is enqueued afterwards, wherever that goes. The streams wait for one
-/// another on the device, by events. Reading results in `body` waits for `stream` alone. Other
-/// threads that use `gpu` wait meanwhile, as for a capture. Work of several devices together
-/// ([`Peers`](super::Peers)) must not be enqueued in `body`: another thread that enqueues such work
-/// may wait for this one, and this one for it.
+/// caller's stream (null: the legacy default stream). The work runs after all work enqueued to
+/// `gpu` before it, and before all work enqueued later, on any stream. The streams wait for one
+/// another on the device, by events. Reading results in `body` waits only for `stream`. Other
+/// threads that use `gpu` wait meanwhile, as for a capture. `body` must not enqueue work of several
+/// devices together ([`Peers`](super::Peers)): another thread that enqueues such work may wait for
+/// this one, and this one for it.
 ///
-/// While `stream` is being captured (`cuStreamBeginCapture`, PyTorch's `torch.cuda.graph`), what is
-/// enqueued becomes a part of the caller's graph. Calls that load kernels, allocate, copy from or
-/// to the host or wait are then refused ([`CudaError::Capturing`]): a step of the engine has to run
-/// before one is captured. The first capture after other work waits for that work on the host.
+/// While `stream` is being captured (`cuStreamBeginCapture`, PyTorch's `torch.cuda.graph`),
+/// enqueued work becomes a part of the caller's graph. Calls that load kernels, allocate, copy from
+/// or to the host or wait are then refused ([`CudaError::Capturing`]): a step of the engine has to
+/// run before one is captured. The first capture after other work waits for that work on the host.
 ///
 /// # Errors
 /// [`CudaError::OtherContext`] for a stream of another context than the device's primary one,
 /// [`CudaError::Capturing`] inside another `on_stream` or a capture by
-/// [`Graph::capture`](super::Graph::capture), and when the driver refuses. Work is enqueued even
-/// where the driver refuses to mark its end, which it does only once the device has failed.
+/// [`Graph::capture`](super::Graph::capture), and when the driver refuses. Work is enqueued even if
+/// the driver refuses to mark its end, which happens only after the device has failed.
 ///
 /// # Safety
-/// `stream` is a stream that lives, until the work has been enqueued. Of a graph captured with such
-/// work the caller sees to it that
-/// - it runs only as long as the engines and plans whose work it holds, and their memory, live
-///   where they are (an engine gives up its memory when it is dropped and in
+/// `stream` lives until the work has been enqueued. If a graph is captured with such work, the
+/// caller ensures that
+/// - the graph runs only while the engines and plans whose work it contains, and their memory, live
+///   at the same addresses (an engine frees its memory when it is dropped and in
 ///   [`Engine::set_charge`](crate::engine::Engine::set_charge));
-/// - between its runs and other work of this `gpu` there is an order: where a run is enqueued to a
-///   stream, the next work of this `gpu` is asked for by `on_stream` with that stream.
+/// - the graph's runs and other work of this `gpu` are ordered: if a run is enqueued to a stream,
+///   the next work of this `gpu` is requested by `on_stream` with that stream.
 pub unsafe fn on_stream<R>(
     gpu: &Gpu,
     stream: sys::CUstream,
@@ -117,17 +117,18 @@ pub unsafe fn on_stream<R>(
     unsafe { gpu.on_stream(stream, body) }
 }
 
-/// Returns `length` values at `address`, memory owned elsewhere on this device, to be read.
+/// Returns a read-only view of `length` values at `address`, in memory owned elsewhere on this
+/// device.
 ///
 /// # Errors
-/// [`CudaError::BadAddress`] for an address that is not aligned to its values or at which there is
-/// no device memory of `gpu`'s device, and where the values are known to end beyond it: this is
-/// known for memory by `cudaMalloc`; a caching allocator hands out parts of its own.
+/// [`CudaError::BadAddress`] if the address is not aligned to its values, if there is no memory of
+/// `gpu`'s device at the address, or if the values are known to exceed the memory. The end is known
+/// for memory from `cudaMalloc`; a caching allocator hands out parts of its memory.
 ///
 /// # Safety
-/// At `address` there are as many values, which have been written. They live, and nothing writes
-/// them, until the work that the slice is given to has run; work on the stream it goes to may do so
-/// before and after.
+/// At `address` there are this many values, which have been written. They live, and nothing writes
+/// them, until the work that the slice is given to has run. Work on the same stream may write them
+/// before and after that work.
 pub unsafe fn view<'a, E: DeviceValue>(
     gpu: &'a Gpu,
     address: u64,
@@ -138,14 +139,14 @@ pub unsafe fn view<'a, E: DeviceValue>(
     Ok(unsafe { DeviceSlice::from_raw(gpu, address, length) })
 }
 
-/// Borrows memory as [`view`] does, to be written.
+/// Returns a mutable view as [`view`] does.
 ///
 /// # Errors
 /// See [`view`].
 ///
 /// # Safety
-/// See [`view`], except that the values need not have been written unless they are
-/// read, and that nothing else reads them either until the work has run.
+/// See [`view`], with two differences. The values need not have been written unless they are read,
+/// and nothing else reads them either until the work has run.
 pub unsafe fn view_mut<'a, E: DeviceValue>(
     gpu: &'a Gpu,
     address: u64,
@@ -156,14 +157,14 @@ pub unsafe fn view_mut<'a, E: DeviceValue>(
     Ok(unsafe { DeviceSliceMut::from_raw(gpu, address, length) })
 }
 
-/// The driver's data of an address.
+/// The driver's data about an address.
 #[derive(Default)]
 struct Known {
     memory_type: u32,
     ordinal: i32,
     start: u64,
     size: usize,
-    /// Whether it is from `cuMemAlloc`, and not from a pool or mapped piece by piece.
+    /// Whether the memory comes from `cuMemAlloc`, and not from a pool or mapped in pieces.
     one_piece: u32,
 }
 
@@ -185,8 +186,8 @@ impl Known {
             (&raw mut known.one_piece).cast(),
         ];
         let (count, to) = (attributes.len() as u32, values.as_mut_ptr());
-        // SAFETY: each attribute is written to a value of its type (the last, a byte, to a larger
-        // one); an address that the driver does not know leaves zeros.
+        // SAFETY: the call writes each attribute to a value of its type (the last, a byte, to a
+        // larger one); for an address that the driver does not know, it leaves zeros.
         unsafe { sys::cuPointerGetAttributes(count, attributes.as_mut_ptr(), to, address) }
             .result()?;
         Ok(known)
@@ -198,7 +199,7 @@ impl Known {
     }
 }
 
-/// Refuses an address where so many values cannot be. None at all may be anywhere.
+/// Refuses an address that cannot hold this many values. Zero values may be at any address.
 fn check_address<E: DeviceValue>(gpu: &Gpu, address: u64, length: usize) -> Result<(), CudaError> {
     let size = size_of::<E>();
     let bad = |reason| Err(CudaError::BadAddress { address, length, size, reason });
@@ -224,14 +225,14 @@ fn check_address<E: DeviceValue>(gpu: &Gpu, address: u64, length: usize) -> Resu
     Ok(())
 }
 
-/// Returns the ordinal of the device whose memory is at an address; `None` if it is no device's.
+/// Returns the ordinal of the device that owns the memory at an address; `None` if no device does.
 ///
 /// # Errors
-/// Where there is no device, or the driver refuses to say.
+/// If there is no device, or the driver does not report it.
 #[cfg(feature = "python")]
 pub(crate) fn device_of(address: u64) -> Result<Option<usize>, CudaError> {
     static OBSTACLE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    // The driver is there and ready once it has been looked for.
+    // The driver is initialised once the probe has run.
     if *OBSTACLE.get_or_init(|| super::probe().obstacle(0).is_some()) {
         return Err(super::probe().obstacle(0).unwrap_or(CudaError::NoDevice));
     }
@@ -240,8 +241,8 @@ pub(crate) fn device_of(address: u64) -> Result<Option<usize>, CudaError> {
     Ok(on)
 }
 
-/// Has `consumer` wait, on the device, for what was enqueued to `producer`, two streams of this
-/// device.
+/// Makes `consumer` wait, on the device, for the work enqueued to `producer`; both are streams of
+/// this device.
 ///
 /// # Errors
 /// When the driver refuses, as for a consumer that is being captured.
@@ -257,8 +258,8 @@ pub(crate) unsafe fn wait_for_stream(
     gpu.bind()?;
     let event = gpu.context().new_event(None)?;
     let plain = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-    // SAFETY: the context is current and the caller's promise. An event may go while it is waited
-    // for.
+    // SAFETY: the context is current, and the caller promises the rest. An event may be destroyed
+    // while a stream waits for it.
     unsafe {
         result::event::record(event.cu_event(), producer)?;
         result::stream::wait_event(consumer, event.cu_event(), plain)?;
@@ -266,29 +267,29 @@ pub(crate) unsafe fn wait_for_stream(
     Ok(())
 }
 
-/// Returns the address of device memory that is to be read, for as long as the view lives.
+/// Returns the address of device memory for reading, valid as long as the view lives.
 pub fn address<'a, E: DeviceValue>(memory: impl Into<DeviceSlice<'a, E>>) -> u64 {
     *memory.into().address()
 }
 
-/// Returns the address of device memory that is to be written, for as long as the view lives.
+/// Returns the address of device memory for writing, valid as long as the view lives.
 pub fn address_mut<'a, E: DeviceValue>(memory: impl Into<DeviceSliceMut<'a, E>>) -> u64 {
     *memory.into().address()
 }
 
-/// Takes over `slice`, without a copy.
+/// Takes ownership of `slice`, without a copy.
 ///
 /// # Safety
-/// `slice` was made on [`stream`]`(gpu)`; where it was made on another, all work on
-/// it has run, and from here on [`stream`]`(gpu)` alone uses it.
+/// `slice` was made on [`stream`]`(gpu)`. If it was made on another stream, all work on it has run.
+/// From here on only [`stream`]`(gpu)` uses it.
 pub unsafe fn from_slice<E: DeviceValue>(gpu: &Gpu, slice: CudaSlice<E>) -> DeviceVec<E> {
     let length = slice.len();
-    // SAFETY: the caller's promise; `leak` gives up the memory, which was
-    // allocated as this device allocates, asynchronously or not.
+    // SAFETY: the caller's promise; `leak` releases the memory, which was allocated as this device
+    // allocates, asynchronously or not.
     unsafe { DeviceVec::from_raw(gpu, slice.leak(), length) }
 }
 
-/// Gives device memory up to cudarc, without a copy.
+/// Transfers ownership of device memory to cudarc, without a copy.
 ///
 /// # Safety
 /// See [`stream`]: the slice is bound to it.

@@ -1,17 +1,17 @@
-//! Macros that the kernels are compiled with, one set for each instance.
+//! Macros that the kernels are compiled with, as one set for each instance.
 //!
-//! Kept free of the rest of the crate but for the shapes, so that `build.rs` and the check
-//! that every kernel compiles can read it too.
+//! Depends only on the shapes in the rest of the crate, so that `build.rs` and the check that every
+//! kernel compiles can include it too.
 
 use super::shapes::{Limits, Role, Shape, choose};
 
 /// Names and values of macros.
 pub(crate) type Defines = Vec<(&'static str, String)>;
 
-/// Returns the macros of a kernel for `lines` lines that are divided as `shape` says, and that does
-/// what `does` says, by name.
+/// Returns the macros, by name, of a kernel for `lines` lines. `shape` gives the division of the
+/// lines, and `does` the kernel's operations.
 pub(crate) fn instance(shape: &Shape, limits: Limits, lines: usize, does: Defines) -> Defines {
-    // The solve's second pass does not use it: without this there would be two of the same kernel.
+    // The solve's second pass does not use it. Without this there would be two of the same kernel.
     let whole = shape.role == Role::Solve || lines.is_multiple_of(shape.lines());
     let mut defines = shape.defines(limits);
     defines.extend(does);
@@ -20,17 +20,18 @@ pub(crate) fn instance(shape: &Shape, limits: Limits, lines: usize, does: Define
     defines
 }
 
-/// The integers that a transform can read, as the kernels call them: `src/cuda/device/input.rs`.
+/// The integers that a transform can read, by their names in the kernels:
+/// `src/cuda/device/input.rs`.
 #[allow(dead_code)] // the crate asks the types
 pub(crate) const INTEGERS: [&str; 6] = ["u8", "i8", "u16", "i16", "u32", "i32"];
 
 /// Returns the macros of `kernels/fft/transforms.cu` and `kernels/solve/spectral.cu` for transforms
-/// of so many axes at once that read values of type `input`.
+/// of `axes` axes at once that read values of type `input`.
 pub(crate) fn spectral(axes: usize, input: &str) -> Defines {
     vec![("PF_INPUT", input.to_owned()), ("PF_RANK", axes.to_string())]
 }
 
-/// Returns the instances of a file that has none of any length.
+/// Returns the instances of a file whose kernels do not depend on the length.
 #[allow(dead_code)] // the crate's plans name theirs
 pub(crate) fn others(unit: &str) -> Vec<Defines> {
     let of = |axes| move |input: &&str| spectral(axes, input);
@@ -48,21 +49,21 @@ pub(crate) fn others(unit: &str) -> Vec<Defines> {
 /// One pass of a transform: `kernels/lines/transform.cu`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pass<'a> {
-    /// DCT, or an inverse.
+    /// Whether it is a DCT, not an inverse.
     pub(crate) forward: bool,
     /// The layout of lines before and after: `kernels/lines/places.cuh`.
     pub(crate) places: [&'a str; 2],
     /// Type of the values read.
     pub(crate) input: &'a str,
-    /// An odd number of rows.
+    /// Whether the number of rows is odd.
     pub(crate) odd: bool,
-    /// Halves of transforms that the stores make up for.
+    /// The number of factors ½ of transforms that the stores compensate for.
     pub(crate) halves: usize,
-    /// Small coefficients become zero.
+    /// Whether small coefficients become zero.
     pub(crate) threshold: bool,
-    /// Input and output may be the same memory.
+    /// Whether input and output may be the same memory.
     pub(crate) in_place: bool,
-    /// More than one map.
+    /// Whether there is more than one map.
     pub(crate) batch: bool,
 }
 
@@ -84,7 +85,7 @@ impl Pass<'_> {
     }
 }
 
-/// The first pass of the solve, and of a DCT.
+/// The first pass of the solve and of a DCT.
 pub(crate) const FIRST: Pass<'static> = Pass {
     forward: true,
     places: ["MapRows", "PanelRows"],
@@ -96,8 +97,8 @@ pub(crate) const FIRST: Pass<'static> = Pass {
     batch: false,
 };
 
-/// Returns the kernels of the solve of one map, or with `batch` of several at once: file, role and
-/// what it does.
+/// Returns the kernels of the solve of one map, or of several at once with `batch`: file, role and
+/// operations.
 pub(crate) fn solve(batch: bool) -> [(&'static str, Role, Defines); 3] {
     let several = || if batch { vec![("PF_BATCH", "1".to_owned())] } else { Vec::new() };
     [
@@ -107,8 +108,8 @@ pub(crate) fn solve(batch: bool) -> [(&'static str, Role, Defines); 3] {
     ]
 }
 
-/// Returns the kernels of the solve by slabs on `ranks` devices: `read` columns a panel from the
-/// first pass to the second, `written` from there to the third.
+/// Returns the kernels of the solve by slabs on `ranks` devices. Panels have `read` columns from
+/// the first pass to the second, and `written` columns from the second to the third.
 #[allow(dead_code)] // not precompiled
 pub(crate) fn slabs(
     ranks: usize,
@@ -127,8 +128,8 @@ pub(crate) fn slabs(
     ]
 }
 
-/// Returns the limits of devices of architecture `sm` (ten times the compute capability): NVIDIA,
-/// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+/// Returns the limits of devices of architecture `sm` (ten times the compute capability). Source:
+/// NVIDIA, CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 #[allow(dead_code)] // the crate asks the device
 pub(crate) fn limits_of(sm: u32) -> Limits {
     let (shared, threads) = match sm {
@@ -140,8 +141,8 @@ pub(crate) fn limits_of(sm: u32) -> Limits {
     Limits { shared: shared << 10, threads }
 }
 
-/// Returns the kernels of `unit` among `kernels` for square maps of n bins along an axis on devices
-/// with these limits, none where there are none.
+/// Returns the kernels of `unit` among `kernels` for square maps of n bins along an axis, on
+/// devices with these limits; empty if there are none.
 #[allow(dead_code)] // the crate's plans choose theirs one by one
 pub(crate) fn of_length(
     unit: &str,

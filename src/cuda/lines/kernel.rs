@@ -9,11 +9,11 @@ use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use cudarc::driver::{CudaModule, LaunchConfig};
 use std::sync::Arc;
 
-/// How lines are divided on a device: by the table, or as was measured to be faster there.
+/// The division of lines on a device: from the table, or from faster measured shapes.
 #[derive(Clone, Debug)]
 pub(crate) struct Shapes {
     pub(crate) limits: Limits,
-    /// Before the table.
+    /// Takes precedence over the table.
     measured: Vec<Shape>,
 }
 
@@ -35,14 +35,14 @@ impl Shapes {
         Ok(Shapes { measured, ..shapes })
     }
 
-    /// Returns the shapes with this one in place of what there is for lines of its length.
+    /// Returns the shapes with this one replacing the shape for lines of its length.
     pub(crate) fn with(mut self, shape: Shape) -> Self {
         self.measured.insert(0, shape);
         self
     }
 
     /// Returns the shape of lines of n elements, of which a map has `count` pairs; `None` if the
-    /// device cannot have such lines.
+    /// device cannot run such lines.
     pub(crate) fn choose<T: CudaReal>(
         &self,
         role: Role,
@@ -58,7 +58,7 @@ impl Shapes {
     }
 }
 
-/// The lines that a kernel takes, of each of `maps` maps.
+/// The lines that a kernel processes in each of `maps` maps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineBatch {
     /// Elements of a line.
@@ -68,7 +68,7 @@ pub(crate) struct LineBatch {
     pub(crate) maps: usize,
 }
 
-/// A kernel to be compiled: its file and macros, and how its lines are divided.
+/// A kernel to be compiled: its file, its macros and the division of its lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Instance {
     unit: &'static str,
@@ -78,8 +78,8 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// Returns the kernel called `unit`, like its file, with the macros `does` for `lines`. `None`
-    /// if the device cannot have such lines.
+    /// Returns the kernel `unit`, named like its file, with the macros `does` for `lines`; `None`
+    /// if the device cannot run such lines.
     pub(crate) fn choose<T: CudaReal>(
         shapes: &Shapes,
         (unit, role, does): (&'static str, Role, Defines),
@@ -91,7 +91,7 @@ impl Instance {
     }
 }
 
-/// Compiles instances side by side.
+/// Compiles instances in parallel.
 pub(crate) fn compile<T: CudaReal>(
     gpu: &Gpu,
     instances: &[Instance],
@@ -100,20 +100,20 @@ pub(crate) fn compile<T: CudaReal>(
     gpu.prepare::<T>(&wanted)
 }
 
-/// An instance on a device, with its launch and its table of twiddles.
+/// An instance on a device, with its launch configuration and its table of twiddles.
 pub(crate) struct LineKernel<T: CudaReal, A> {
     pub(crate) kernel: Kernel<A>,
     pub(crate) table: DeviceVec<T::Complex>,
-    /// Groups of lines of a map: every group of threads of a block takes one, those of persistent
-    /// blocks several.
+    /// Groups of lines of a map. Every group of threads of a block processes one, or several if
+    /// blocks are persistent.
     pub(crate) units: u32,
     /// Groups of threads in a block.
     groups: u32,
 }
 
 impl<T: CudaReal, A: Arguments> LineKernel<T, A> {
-    /// Returns the kernel of an instance that has been compiled, and whose start `overlaps` with
-    /// the end of the kernel before it where that is possible.
+    /// Returns the kernel of a compiled instance. With `overlaps`, its start overlaps with the end
+    /// of the kernel before it where possible.
     pub(crate) fn new(
         gpu: &Gpu,
         (instance, module): (&Instance, &Arc<CudaModule>),
@@ -135,7 +135,7 @@ impl<T: CudaReal, A: Arguments> LineKernel<T, A> {
         let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         kernel.code.set_attribute(most, bytes as i32)?;
         if shape.keep == SpectrumStorage::Separate {
-            // Persistent: as many blocks as run at once.
+            // Persistent blocks: as many as run at once.
             config.grid_dim.0 = units.min(kernel.at_once(gpu, &config)?);
         }
         let table: Vec<T::Complex> =
@@ -143,7 +143,8 @@ impl<T: CudaReal, A: Arguments> LineKernel<T, A> {
         Ok(LineKernel { kernel: kernel.with(config), table: gpu.upload(&table)?, units, groups })
     }
 
-    /// Returns the launch that makes so many maps of each: several in the third pass of the solve.
+    /// Returns the launch that makes `outputs` maps of each map: several in the third pass of the
+    /// solve.
     pub(crate) fn config_for(&self, outputs: u32) -> LaunchConfig {
         let mut config = self.kernel.config;
         config.grid_dim.0 = (self.units * outputs).div_ceil(self.groups);

@@ -1,8 +1,8 @@
-//! How lines are best divided on a device, as [`tune`](crate::cuda::tuning::tune) has measured it.
+//! The best division of lines on a device, as [`tune`](crate::cuda::tuning::tune) has measured it.
 //!
-//! The best shapes are kept in a file next to the kernel cache, which can be deleted without loss;
-//! one made for another device, version or set of kernels counts for nothing. The file's content
-//! is checked like every choice, so that it can cost time, never correctness.
+//! A file next to the kernel cache stores the best shapes, and can be deleted without loss. A file
+//! for another device, version or set of kernels is ignored. The file's content is checked like
+//! every choice, so it can cost time but never correctness.
 
 use super::shapes::{Limits, Role, Shape, SpectrumStorage};
 use crate::cuda::device::Gpu;
@@ -11,7 +11,7 @@ use crate::output::write_whole;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Returns the first line of the file: its format and columns, this version, its kernels, the
+/// Returns the first line of the file: its format and columns, this version, its kernels and the
 /// device.
 fn made_for(gpu: &Gpu) -> String {
     let (version, kernels, info) = (env!("CARGO_PKG_VERSION"), source_hash(), gpu.info());
@@ -20,7 +20,7 @@ fn made_for(gpu: &Gpu) -> String {
     format!("format 3, placefield {version}, kernels {kernels:016x}, {device}")
 }
 
-/// How the lines of one pass are best divided.
+/// The best division of the lines of one pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Tuned {
@@ -42,14 +42,14 @@ pub struct Tuned {
     pub split: bool,
     /// Whether addresses are computed twice.
     pub recompute: bool,
-    /// 0 in registers, 1 a quarter in shared memory, 2 in shared memory, 3 with separate FFTs.
+    /// 0: in registers; 1: a quarter in shared memory; 2: in shared memory; 3: separate FFTs.
     pub keep: u8,
-    /// Threads that a multiprocessor's registers do for.
+    /// Threads per multiprocessor that registers must suffice for.
     pub resident: usize,
-    /// Microseconds of what was timed (a solve, a DCT and an IDCT, or both) with it, and with the
-    /// table's choice in its place.
+    /// Microseconds of the timed operation (a solve, a DCT and an IDCT, or both): first with this
+    /// shape, then with the table's choice.
     pub microseconds: [f64; 2],
-    /// Candidates that were timed, and those that failed to compile or gave other results.
+    /// The number of timed candidates, and of those that failed to compile or gave other results.
     pub candidates: [usize; 2],
 }
 
@@ -72,7 +72,7 @@ impl Tuned {
         }
     }
 
-    /// Returns the shape, if it is one that this device can run.
+    /// Returns the shape if this device can run it.
     fn shape(&self, limits: Limits) -> Option<Shape> {
         let shape = Shape {
             role: Role::ALL.into_iter().find(|role| role.name() == self.role)?,
@@ -109,16 +109,16 @@ fn read(gpu: &Gpu) -> Option<File> {
     (found.made_for == made_for(gpu)).then_some(found)
 }
 
-/// Returns the shapes measured on a device that can run there.
+/// Returns the shapes measured on a device that it can run.
 pub(super) fn measured(gpu: &Gpu, limits: Limits) -> Vec<Shape> {
     let rows = read(gpu).map_or(Vec::new(), |file| file.rows);
     rows.iter().filter_map(|row| row.shape(limits)).collect()
 }
 
-/// Keeps `rows` in the device's file, which keeps what it has of other lengths.
+/// Stores `rows` in the device's file, which keeps its entries for other lengths.
 ///
 /// # Errors
-/// [`std::io::Error`] when there is nowhere to keep it, or it cannot be written.
+/// [`std::io::Error`] if there is no folder for the file, or it cannot be written.
 pub fn keep(gpu: &Gpu, rows: &[Tuned]) -> std::io::Result<PathBuf> {
     let path = file(gpu).ok_or_else(|| {
         let none = "no cache: neither PLACEFIELD_CACHE nor a home is set";
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// A file can hold anything.
+    /// A file can have any content.
     #[test]
     fn shapes_that_cannot_run_are_not_counted() {
         let shape = choose(Role::Solve, 4, (2048, 1024), LIMITS).unwrap();

@@ -1,11 +1,12 @@
-//! Transforms of lines with everything before and after their FFT done in registers: one
-//! family of kernels.
+//! Transforms of lines, with everything before and after their FFT done in registers: one family of
+//! kernels.
 //!
 //! A kernel loads lines, transforms them and stores them (`kernels/lines`; the solve's second and
-//! third pass are in `kernels/solve`). Which lines, what transform and where to is what an instance
-//! is compiled for ([`instances`]), and so is how its lines are divided over threads and blocks: a
-//! table says that ([`shapes`]), or a measurement on this device ([`measured`]). [`kernel`]
-//! chooses, compiles and loads instances; [`transform`] makes transforms of arrays of them.
+//! third pass are in `kernels/solve`). Each instance is compiled for its lines, its transform and
+//! its output ([`instances`]), and for the division of its lines over threads and blocks. The
+//! division comes from a table ([`shapes`]) or from a measurement on this device ([`measured`]).
+//! [`kernel`] chooses, compiles and loads instances; [`transform`] combines them into transforms of
+//! arrays.
 
 mod instances;
 mod kernel;

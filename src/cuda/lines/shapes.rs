@@ -1,19 +1,19 @@
-//! How lines are divided over threads and blocks, as data.
+//! The division of lines over threads and blocks, as data.
 //!
 //! A line of n elements goes through an FFT of three or four stages of radices R, X1, X2 and R
-//! (`kernels/lines/block_fft.cuh`), its elements in the registers of n/2R threads. [`TABLE`] says
-//! for every kind of pass, precision, length and size of shared memory how many elements a thread
-//! takes, how many lines go side by side, and what goes through shared memory in halves. Three
-//! questions are kept apart: what can run ([`Shape::runs_on`], which no choice can change), what to
-//! take where nothing was measured ([`choose`], from the table), and what was measured here
-//! (`measured`).
+//! (`kernels/lines/block_fft.cuh`), its elements in the registers of n/2R threads. [`TABLE`]
+//! depends on the kind of pass, precision, length and size of shared memory. It gives the number of
+//! elements per thread, the number of lines side by side, and which exchanges go through shared
+//! memory in halves. Three questions are separate: which shapes can run ([`Shape::runs_on`], which
+//! no choice can change), the default without a measurement ([`choose`], from the table), and the
+//! results of measurements on this machine (`measured`).
 //!
-//! Kept free of the rest of the crate, so that `build.rs` can read it too.
+//! Depends on nothing else in the crate, so that `build.rs` can include it too.
 
-/// The role of a kernel's lines, as far as it affects their division.
+/// The role of a kernel's lines, which affects their division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Role {
-    /// Rows of a map, to or from panels or in place.
+    /// Rows of a map, to or from panels, or in place.
     Rows,
     /// Columns of a map or of panels.
     Columns,
@@ -24,10 +24,10 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// All of them.
+    /// All roles.
     pub(crate) const ALL: [Role; 4] = [Role::Rows, Role::Columns, Role::Solve, Role::Fields];
 
-    /// Returns its name in files and messages.
+    /// Returns the role's name in files and messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Role::Rows => "rows",
@@ -38,22 +38,22 @@ impl Role {
     }
 }
 
-/// Where a block of the solve's second pass keeps the spectra it works on later, those of half its
-/// columns (`kernels/solve/columns.cu`).
+/// Where a block of the solve's second pass keeps the spectra that it processes later: the spectra
+/// of half its columns (`kernels/solve/columns.cu`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum SpectrumStorage {
     /// In registers.
     Registers = 0,
-    /// A quarter of them in shared memory, the others in registers.
+    /// A quarter of the spectra in shared memory, the others in registers.
     Mixed = 1,
     /// In shared memory.
     Shared = 2,
-    /// P and Q go through FFTs of their own, Q waiting in shared memory; blocks are persistent.
+    /// P and Q go through separate FFTs, and Q waits in shared memory; blocks are persistent.
     Separate = 3,
 }
 
 impl SpectrumStorage {
-    /// All of them.
+    /// All kinds of storage.
     pub(crate) const ALL: [SpectrumStorage; 4] = [
         SpectrumStorage::Registers,
         SpectrumStorage::Mixed,
@@ -61,7 +61,8 @@ impl SpectrumStorage {
         SpectrumStorage::Separate,
     ];
 
-    /// Returns the real numbers in shared memory of a thread with so many elements: `PF_STORED`.
+    /// Returns the number of real numbers in shared memory of a thread with so many elements:
+    /// `PF_STORED`.
     fn stored(self, elements: usize) -> usize {
         match self {
             SpectrumStorage::Registers => 0,
@@ -72,16 +73,16 @@ impl SpectrumStorage {
     }
 }
 
-/// How lines of one length are divided.
+/// The division of lines of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     /// The kind of pass.
     pub(crate) role: Role,
     /// Elements of a line.
     pub(crate) n: usize,
-    /// Elements in a thread: twice the radix of the first and last stage.
+    /// Elements per thread: twice the radix of the first and last stage.
     pub(crate) elements: usize,
-    /// Radices of the stages between; 1 where there is none.
+    /// Radices of the middle stages; 1 if there is no such stage.
     pub(crate) middle: [usize; 2],
     /// Lines side by side in a group of threads.
     pub(crate) lanes: usize,
@@ -89,17 +90,17 @@ pub(crate) struct Shape {
     pub(crate) groups: usize,
     /// Whether exchanges go through shared memory in halves.
     pub(crate) split: bool,
-    /// Whether values that depend on the thread alone are computed twice, to save registers.
+    /// Whether values that depend only on the thread are computed twice, to save registers.
     pub(crate) recompute: bool,
     /// For [`Role::Solve`].
     pub(crate) keep: SpectrumStorage,
-    /// Threads that a multiprocessor's registers must do for.
+    /// Threads per multiprocessor that registers must suffice for.
     pub(crate) resident: usize,
     /// Bytes of a real number.
     pub(crate) real: usize,
 }
 
-/// Limits of a device that matter to shapes.
+/// Limits of a device that affect shapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Bytes of shared memory that a block can have.
@@ -108,17 +109,17 @@ pub(crate) struct Limits {
     pub(crate) threads: usize,
 }
 
-/// A row of [`TABLE`]: for lines up to `most` elements on devices whose blocks can have `shared`
+/// A row of [`TABLE`], for lines of up to `most` elements on devices whose blocks can have `shared`
 /// KB.
 struct Row {
     shared: usize,
     most: usize,
     /// A divisor of the lengths.
     of: usize,
-    /// Pairs of lines of the smallest map that it is for.
+    /// Pairs of lines of the smallest map that the row is for.
     fewest: usize,
-    /// With the number of elements a thread where the length allows it, else the next best number;
-    /// `n`, `middle` and `groups` follow from the length.
+    /// The shape has its number of elements per thread if the length allows it, else the next best
+    /// number. `n`, `middle` and `groups` follow from the length.
     shape: Shape,
 }
 
@@ -127,7 +128,7 @@ impl Row {
         Row { of, ..self }
     }
 
-    /// For columns of single transforms alone: ranks of a solve by slabs have different numbers of
+    /// Only for columns of single transforms: ranks of a solve by slabs have different numbers of
     /// lines and must agree on their shape.
     const fn fewest(self, fewest: usize) -> Row {
         assert!(matches!(self.shape.role, Role::Columns));
@@ -140,18 +141,19 @@ pub(crate) const SHORTEST: usize = 16;
 /// Longest line, in either precision.
 pub(crate) const LONGEST: usize = 16384;
 
-/// Radices of the stages between the first and the last.
+/// Radices of the middle stages.
 const RADICES: [usize; 10] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 16];
-/// Elements a thread can have: multiples of 4, and so lengths are.
+/// Possible numbers of elements per thread. They are multiples of 4, so lengths are too.
 const ELEMENTS: [usize; 7] = [4, 8, 12, 16, 20, 24, 32];
-/// Returns the most elements a thread has registers for, by bytes of a real number.
+/// Returns the largest number of elements that a thread has registers for, by bytes of a real
+/// number.
 const fn most_elements(real: usize) -> usize {
     if real == 8 { 24 } else { 40 }
 }
 
-/// Whole threads of a warp.
+/// Threads in a warp.
 const WARP: usize = 32;
-/// Shared memory that one access of a warp serves.
+/// Bytes of shared memory that one access of a warp serves.
 const WAVEFRONT: usize = 128;
 
 impl Shape {
@@ -170,12 +172,13 @@ impl Shape {
         self.lanes * self.groups
     }
 
-    /// Returns the elements that a thread has room for: `ROOM` of `kernels/lines/block_fft.cuh`.
+    /// Returns the number of elements that a thread has room for: `ROOM` of
+    /// `kernels/lines/block_fft.cuh`.
     fn room(&self) -> usize {
         room(self.n, self.elements, self.middle)
     }
 
-    /// Returns the shared memory of a block, in bytes: as the kernels count it, which they check.
+    /// Returns the shared memory of a block in bytes. The kernels count the same and check it.
     pub(crate) fn bytes(&self) -> usize {
         let slot = if self.split { self.real } else { 2 * self.real };
         let at_once = (WAVEFRONT / slot / self.lanes).max(1);
@@ -193,13 +196,13 @@ impl Shape {
         slots * self.lanes * slot * self.groups + self.per_line() * self.lanes * kept
     }
 
-    /// Returns the number of blocks that a multiprocessor's registers must do for.
+    /// Returns the number of blocks that a multiprocessor's registers must suffice for.
     pub(crate) fn blocks(&self, limits: Limits) -> usize {
         let threads = self.threads().next_multiple_of(WARP);
         (self.resident / threads).min(limits.threads / threads).clamp(1, 16)
     }
 
-    /// Whether it is sound, and a device with these limits can run it.
+    /// Whether the shape is valid and a device with these limits can run it.
     pub(crate) fn runs_on(&self, limits: Limits) -> bool {
         let [x1, x2] = self.middle;
         let stage = |radix: usize| radix == 1 || RADICES.contains(&radix);
@@ -213,21 +216,22 @@ impl Shape {
             && self.n.is_multiple_of(self.elements)
             && matches!(self.lanes, 1 | 2 | 4)
             && (1..=32).contains(&self.groups)
-            // A block of the solve has part of a panel's columns, and asynchronous copies of 16
-            // bytes.
+            // A block of the solve holds part of a panel's columns, and copies 16 bytes at a time
+            // asynchronously.
             && (!solve || self.groups == 1 && 4 * self.lanes * self.real <= 64)
             && (solve || self.keep == SpectrumStorage::Registers)
             && (self.real == 4 || self.keep != SpectrumStorage::Separate)
             && self.room() <= most_elements(self.real)
             && self.threads() <= 1024
-            // One warp of a block of the fields adds up the energy.
+            // One warp of a block of the fields sums up the energy.
             && (self.role != Role::Fields || self.threads() >= WARP)
-            // The barrier of a group of whole warps has a number of its own, of which there are 16.
+            // The barrier of a group of whole warps has a separate number, and there are 16
+            // numbers.
             && (self.groups < 16 || !(self.per_line() * self.lanes).is_multiple_of(WARP))
             && self.bytes() <= limits.shared
     }
 
-    /// Returns the macros that the kernels are compiled with.
+    /// Returns the macros for the kernels' compilation.
     pub(crate) fn defines(&self, limits: Limits) -> Vec<(&'static str, String)> {
         let flag = |is: bool| u8::from(is).to_string();
         vec![
@@ -247,16 +251,16 @@ impl Shape {
     }
 }
 
-/// Returns the elements that a thread has room for: more than its share where the butterflies of a
-/// stage between do not divide evenly.
+/// Returns the number of elements that a thread has room for. It exceeds the thread's share if the
+/// butterflies of a middle stage do not divide evenly.
 fn room(n: usize, elements: usize, middle: [usize; 2]) -> usize {
     let threads = n / elements;
     let stage = |radix: usize| if radix > 1 { (n / radix).div_ceil(threads) * radix } else { 0 };
     elements.max(stage(middle[0])).max(stage(middle[1]))
 }
 
-/// Returns the stages between for n elements, so many a thread: the pair of radices with the least
-/// work, the more even one of two alike. `None` if there is none.
+/// Returns the middle stages for n elements with `elements` per thread: the pair of radices with
+/// the least work, and of two equal ones the more even. `None` if there is no such pair.
 fn middle(n: usize, elements: usize) -> Option<[usize; 2]> {
     let ends = (elements / 2).pow(2);
     if elements < 4 || !n.is_multiple_of(ends) || !n.is_multiple_of(elements) {
@@ -295,9 +299,9 @@ const fn row(
     Row { shared, most, of: 1, fewest: 0, shape }
 }
 
-/// For every role and precision, lengths of one kind first, then shorter lines first, then larger
-/// shared memory first: the first row that takes a length and runs on a device counts. The rows
-/// for 163 and 227 KB were measured on an H200.
+/// The first row that accepts a length and runs on a device is used. For every role and precision,
+/// rows are ordered by kind of length, then from shorter to longer lines, then from larger to
+/// smaller shared memory. The rows for 163 and 227 KB were measured on an H200.
 #[rustfmt::skip]
 const TABLE: &[Row] = {
     use Role::{Columns, Fields, Rows, Solve};
@@ -379,8 +383,8 @@ impl Row {
         (own, bytes) == (role, real) && lines
     }
 
-    /// Returns its shape for lines of n elements, with the number of elements a thread nearest to
-    /// the row's that n has stages for.
+    /// Returns the row's shape for lines of n elements. Among the numbers of elements per thread
+    /// that n has stages for, it uses the one nearest to the row's.
     fn shape(&self, n: usize) -> Option<Shape> {
         let Shape { role, elements: wanted, lanes, resident, real, .. } = self.shape;
         let stages = ELEMENTS.iter().filter_map(|&e| Some((e, middle(n, e)?)));
@@ -397,12 +401,13 @@ impl Row {
     }
 }
 
-/// Groups of so many threads in a block of `threads` or a few more; one in the solve.
+/// Returns the number of groups of `of` threads in a block of `threads` or slightly more threads;
+/// one in the solve.
 fn groups(role: Role, threads: usize, of: usize) -> usize {
     if role == Role::Solve { 1 } else { threads.div_ceil(of) }
 }
 
-/// Returns every division of lines of n elements that is worth a try on a device with these
+/// Returns every division of lines of n elements that is worth timing on a device with these
 /// limits.
 pub(crate) fn candidates(role: Role, real: usize, n: usize, limits: Limits) -> Vec<Shape> {
     let keeps: &[SpectrumStorage] = if role == Role::Solve { &SpectrumStorage::ALL } else { &[R] };
@@ -420,7 +425,7 @@ pub(crate) fn candidates(role: Role, real: usize, n: usize, limits: Limits) -> V
         Shape { groups, ..shape }
     });
     all.retain(|shape| shape.runs_on(limits));
-    // Registers for as many blocks are the same kernel.
+    // Shapes whose registers suffice for the same number of blocks are the same kernel.
     let mut found: Vec<Shape> = Vec::new();
     for shape in all {
         let alike = |other: &Shape| {
@@ -442,8 +447,8 @@ fn varied<V: Copy>(shapes: &[Shape], values: &[V], with: impl Fn(V, Shape) -> Sh
         .collect()
 }
 
-/// Returns how the table divides lines of n elements, of which a map has `count` pairs, on a device
-/// with these limits; `None` if no row fits, whatever the count. `real` is the size of a real
+/// Returns the table's division of lines of n elements, of which a map has `count` pairs, on a
+/// device with these limits; `None` if no row fits, for any count. `real` is the size of a real
 /// number in bytes.
 pub(crate) fn choose(
     role: Role,
@@ -457,7 +462,7 @@ pub(crate) fn choose(
     let rows = || TABLE.iter().filter(|row| row.takes(role, real, (n, count)));
     let fitting = rows().filter(|row| row.shared << 10 <= limits.shared);
     let as_they_are = fitting.filter_map(|row| row.shape(n));
-    // Where none fits, in as little shared memory as there can be.
+    // If no shape fits, use as little shared memory as possible.
     let smallest = rows().filter_map(|row| {
         Row { shape: Shape { lanes: 1, split: true, ..row.shape }, ..*row }.shape(n)
     });

@@ -1,13 +1,13 @@
-//! Transforms of arrays of any number of axes, one pass for each axis:
+//! Transforms of arrays of any number of axes, with one pass for each axis:
 //! `kernels/lines/transform.cu`.
 //!
-//! Reordering and twiddling, as kernels of their own two passes over the array, cost no memory
-//! traffic here: they are the first and the last steps of an FFT that keeps its line in registers.
-//! For each value and axis one is read and one written.
+//! As separate kernels, reordering and twiddling are two passes over the array. Here they cost no
+//! memory traffic: they are the first and the last steps of an FFT that keeps its line in
+//! registers. For each value and axis, one value is read and one is written.
 //!
-//! The two fastest axes are taken as maps, with panels between their passes; every slower axis is
-//! the columns of maps of all faster ones, transformed in place. Lines must have a length that
-//! there are stages for (multiples of 4: `shapes.rs`), and fit the device's shared memory.
+//! The two fastest axes form maps, with panels between their passes. Every slower axis forms the
+//! columns of maps of all faster ones, transformed in place. Lines must fit the device's shared
+//! memory, and their length must have stages (multiples of 4: `shapes.rs`).
 
 use super::instances;
 use super::kernel::{Instance, LineBatch, LineKernel, Shapes, compile};
@@ -22,9 +22,9 @@ use crate::cuda::fft::Threshold;
 /// A transform of a batch of arrays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrays<'a> {
-    /// A DCT along every axis, else the inverses.
+    /// Whether it is a DCT along every axis, not the inverses.
     pub(crate) forward: bool,
-    /// For inverses, whether they are of sines along each axis, else of cosines.
+    /// For inverses: whether each axis has sines, not cosines.
     pub(crate) sines: &'a [bool],
     /// Lengths, slowest axis first.
     pub(crate) shape: &'a [usize],
@@ -40,12 +40,12 @@ pub(crate) struct LineTransform<T: CudaReal> {
     shapes: Shapes,
     /// Launches along one axis each, in the order in which they run.
     passes: Vec<(TransformKernel<T>, Step)>,
-    /// The last one's kernel of a DCT with a threshold.
+    /// The last pass's kernel of a DCT with a threshold.
     with_threshold: Option<TransformKernel<T>>,
-    /// [`Input::TYPE`] of what the first pass reads.
+    /// The [`Input::TYPE`] that the first pass reads.
     input: &'static str,
     values: usize,
-    /// Between the passes of the two fastest axes, with memory for whole panels.
+    /// Values between the passes of the two fastest axes, with memory for whole panels.
     between: DeviceVec<T::Complex>,
 }
 
@@ -54,8 +54,8 @@ pub(crate) struct LineTransform<T: CudaReal> {
 pub(crate) struct Step {
     role: Role,
     n: usize,
-    /// Lines (pairs of real ones) of a map, and what they are taken from: columns of a map of
-    /// columns, rows of one of rows, columns side by side in groups.
+    /// Lines (pairs of real ones) of a map. They are columns of a map of columns, rows of a map of
+    /// rows, or columns side by side in groups.
     lines: u32,
     across: u32,
     maps: u32,
@@ -78,12 +78,12 @@ pub(crate) fn panel<T: CudaReal>() -> usize {
     64 / size_of::<T::Complex>()
 }
 
-/// Returns the passes of a transform, in the order in which they run; `None` beyond what a launch
-/// counts.
+/// Returns the passes of a transform, in the order in which they run; `None` if a launch cannot
+/// count them.
 fn steps(&Arrays { forward, sines, shape, batch }: &Arrays<'_>) -> Option<Vec<Step>> {
     let count = |n: usize| u32::try_from(n).ok();
     let axes = shape.len();
-    // Where the array is after so many passes.
+    // The memory that holds the array after this many passes.
     let memory = |passes: usize| match passes {
         0 => Memory::Input,
         _ if passes == axes => Memory::Output,
@@ -91,7 +91,7 @@ fn steps(&Arrays { forward, sines, shape, batch }: &Arrays<'_>) -> Option<Vec<St
         _ => Memory::Output,
     };
     let mut steps = Vec::new();
-    // In the order of a DCT, the fastest axis first.
+    // In the order of a DCT, with the fastest axis first.
     for (k, axis) in (0..axes).rev().enumerate() {
         let inner: usize = shape[axis + 1..].iter().product();
         let outer = batch * shape[..axis].iter().product::<usize>();
@@ -115,24 +115,24 @@ fn steps(&Arrays { forward, sines, shape, batch }: &Arrays<'_>) -> Option<Vec<St
     Some(steps)
 }
 
-/// Bytes that memory moves at once.
+/// Bytes that memory transfers at once.
 const SECTOR: usize = 32;
 
-/// From so many rows on a DCT begins along columns. (An H200 in f64, otherwise: DCT of 8192²
-/// 1.6 ms, by cuFFT too.)
+/// From this many rows on, a DCT begins along columns. (On an H200 in f64, a DCT of 8192² that
+/// begins along rows takes 1.6 ms, the same as by cuFFT.)
 const MANY_ROWS: usize = 8192;
 
-/// Makes the first two steps of a DCT take columns first, in groups of `lanes`, for maps of so many
-/// rows that a block has room for too few columns to write whole sectors of them.
+/// Makes the first two steps of a DCT process columns first, in groups of `lanes`. This is for maps
+/// with many rows, for which a block has room for too few columns to write whole sectors.
 fn columns_first(steps: &mut [Step], lanes: usize) {
     let (rows, columns) = (steps[0], steps[1]);
     steps[0] = Step { from: Memory::Input, to: Memory::Between, ..columns };
     steps[1] = Step { from: Memory::Between, to: Memory::Output, across: lanes as u32, ..rows };
 }
 
-/// Whether the columns of a map are blocks for less than half of the multiprocessors. (An H200,
-/// 16384 × 64 in f32: the IDCT in 32.6 µs, by cuFFT 17.0; 10000 × 100 24.6 and 18.4, in f64 29.5
-/// and 28.0.)
+/// Whether the columns of a map fill blocks for less than half of the multiprocessors. (On an H200,
+/// the IDCT of 16384 × 64 in f32 takes 32.6 µs, by cuFFT 17.0; of 10000 × 100 it takes 24.6 and
+/// 18.4, in f64 29.5 and 28.0.)
 fn few_columns<T: CudaReal>(gpu: &Gpu, shapes: &Shapes, nx: usize, ny: usize) -> bool {
     let lines = |shape: Shape| (ny / 2).div_ceil(shape.lines());
     let blocks = shapes.choose::<T>(Role::Columns, (nx, ny / 2)).map(lines);
@@ -140,8 +140,8 @@ fn few_columns<T: CudaReal>(gpu: &Gpu, shapes: &Shapes, nx: usize, ny: usize) ->
 }
 
 impl Step {
-    /// Returns the layout of lines in one memory or the other: `kernels/lines/places.cuh`. A DCT
-    /// leaves `groups` between its passes where it begins along columns.
+    /// Returns the layout of lines in `memory`: `kernels/lines/places.cuh`. A DCT that begins along
+    /// columns stores `groups` between its passes.
     fn place(&self, memory: Memory, groups: bool) -> &'static str {
         match (memory, self.role) {
             (Memory::Between, Role::Rows) if groups => "GroupRows",
@@ -153,7 +153,7 @@ impl Step {
         }
     }
 
-    /// Returns the instance that does it; the last pass makes up for the halves of all.
+    /// Returns the instance that does the step. The last pass compensates for all factors ½.
     fn instance<T: CudaReal>(
         &self,
         shapes: &Shapes,
@@ -172,7 +172,7 @@ impl Step {
                 Memory::Output => "real",
                 Memory::Between => "cplx",
             },
-            // Only for lines: maps have a multiple of 4.
+            // Only for lines: maps have a multiple of 4 rows.
             odd: rows && alone && !self.across.is_multiple_of(2),
             halves,
             threshold,
@@ -186,8 +186,8 @@ impl Step {
 }
 
 impl<T: CudaReal> LineTransform<T> {
-    /// For arrays whose values are of type `I`. `None` if the device cannot have lines of these
-    /// lengths, or would have too few of them.
+    /// Returns the transform for arrays with values of type `I`; `None` if the device cannot run
+    /// lines of these lengths, or would have too few of them.
     pub(crate) fn new<I: Input<T>>(
         gpu: &Gpu,
         arrays: &Arrays<'_>,
@@ -205,7 +205,7 @@ impl<T: CudaReal> LineTransform<T> {
         }
     }
 
-    /// Makes such a transform with lines divided as `shapes` says.
+    /// Returns such a transform with lines divided as `shapes` says.
     pub(crate) fn shaped<I: Input<T>>(
         gpu: &Gpu,
         shapes: &Shapes,
@@ -234,7 +234,7 @@ impl<T: CudaReal> LineTransform<T> {
         }))
     }
 
-    /// Returns its steps, and the instances that do them.
+    /// Returns the transform's steps and their instances.
     pub(crate) fn instances<I: Input<T>>(
         shapes: &Shapes,
         arrays: &Arrays<'_>,
@@ -259,7 +259,7 @@ impl<T: CudaReal> LineTransform<T> {
         Some((steps, instances))
     }
 
-    /// Makes a DCT ready for a threshold.
+    /// Prepares a DCT for a threshold.
     pub(crate) fn prepare_threshold<I: Input<T>>(&mut self) -> Result<(), CudaError> {
         let (_, step) = self.passes.last().expect("a transform has an axis");
         let instance = step.instance::<T>(&self.shapes, true, I::TYPE, self.passes.len(), true);
@@ -302,16 +302,17 @@ impl<T: CudaReal> LineTransform<T> {
                 kept: threshold.as_ref().map(|of| (&*of.kept).into()),
                 parts: threshold.as_ref().map(|of| (&*of.parts).into()),
             };
-            // SAFETY: for an instance that was compiled for this step; input and output hold
-            // `values` values (checked above), the input of the type it was compiled for
-            // (asserted), `between` a complex number for two values of whole panels, the table is
-            // that of the kernel's stages, and the blocks cover the lines of all maps.
+            // SAFETY: the arguments are for an instance compiled for this step. Input and output
+            // hold `values` values (checked above), and the input has the type that the instance
+            // was compiled for (asserted). `between` holds a complex number for two values of whole
+            // panels, the table belongs to the kernel's stages, and the blocks cover the lines of
+            // all maps.
             unsafe { kernel.launch(&self.gpu, &arguments) }?;
         }
         Ok(())
     }
 
-    /// Returns the usage of the kernels, in the order in which they run; `input` is the size of a
+    /// Returns the usage of the kernels, in the order in which they run. `input` is the size of a
     /// value that the first one reads.
     pub(crate) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
         let map = self.values * size_of::<T>();

@@ -4,9 +4,9 @@ use super::shapes::Shape;
 use crate::transform::twiddle::quarter_wave;
 use num_complex::Complex;
 
-/// Returns twiddles in the layout of `Stages` in `kernels/lines/block_fft.cuh`: for every stage but
-/// the first, of radix X after stages of total length L, and for every power of two p < X,
-/// e^{-2πipm/(LX)} for m < L; then e^{iπk/2n} for k up to the number of a line's threads.
+/// Returns twiddles in the layout of `Stages` in `kernels/lines/block_fft.cuh`. For every stage
+/// except the first, of radix X after stages of total length L, and every power of two p < X:
+/// e^{-2πipm/(LX)} for m < L. Then e^{iπk/2n} for k up to the number of a line's threads.
 pub(super) fn twiddles(shape: &Shape) -> Vec<Complex<f64>> {
     let Shape { n, elements, middle: [second, third], .. } = *shape;
     let end = elements / 2;
@@ -25,7 +25,7 @@ pub(super) fn twiddles(shape: &Shape) -> Vec<Complex<f64>> {
     table
 }
 
-/// Returns e^{-2πik/n}, by the quarter of the circle that [`quarter_wave`] of n has.
+/// Returns e^{-2πik/n} from `quarter`, which [`quarter_wave`] of n returns.
 fn root(quarter: &[Complex<f64>], k: usize) -> Complex<f64> {
     let n = quarter.len() - 1;
     quarter[4 * k % n] * Complex::new(0.0, -1.0).powu((4 * k / n % 4) as u32)
