@@ -63,8 +63,8 @@ use std::sync::Arc;
 /// Returns the context of a [`Gpu`]: the device's primary context.
 ///
 /// # Safety
-/// Memory made through the context is freed on the stream it was made on, and cudarc does not wait
-/// for other streams' work that uses it: the caller ensures that. Event tracking stays off.
+/// Memory made through the context is freed on the stream it was made on. cudarc does not wait for
+/// other streams' work that uses the memory: the caller must wait. Event tracking stays off.
 pub unsafe fn context(gpu: &Gpu) -> Arc<CudaContext> {
     gpu.context().clone()
 }

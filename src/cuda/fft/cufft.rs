@@ -1,5 +1,5 @@
-//! Real FFTs by cuFFT, with work areas that we allocate: nothing is allocated and nothing waits
-//! when a transform runs.
+//! Real FFTs by cuFFT, with work areas that the crate allocates. Running a transform neither
+//! allocates nor waits.
 
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Resource, StreamGuard,
@@ -16,20 +16,20 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// Real FFTs of dense arrays in one direction, unnormalised: forward the last axis of length n
-/// becomes n/2 + 1 complex numbers; the inverse is that of the forward one times the number of
+/// Real FFTs of dense arrays in one direction, unnormalised. Forward, a last axis of length n
+/// becomes n/2 + 1 complex numbers. The inverse undoes the forward FFT, times the number of
 /// elements.
 pub struct RealFft<T: CudaReal> {
     gpu: Gpu,
     forward: bool,
-    /// Whether the FFT is one of complex numbers in place, for a last axis of one value.
+    /// Whether the FFT is a complex one in place, for a last axis of one value.
     complex: bool,
-    /// None for an FFT of one value, of which cuFFT 12 has no plans.
+    /// `None` for an FFT of one value, because cuFFT 12 has no plans for it.
     plan: Option<CufftPlan>,
     work: Option<Arc<DeviceVec<u8>>>,
-    /// Real elements of one run, all batches.
+    /// Real elements of one run, in all batches.
     reals: usize,
-    /// Complex elements of one run, all batches.
+    /// Complex elements of one run, in all batches.
     complexes: usize,
     of: PhantomData<fn(T)>,
 }
@@ -74,10 +74,10 @@ impl CufftPlan {
             stream: AtomicPtr::new(null_mut()),
         };
         let (handle, lengths) = (plan.handle, lengths.as_mut_ptr());
-        // Without lengths to embed in both sides are dense and the distances are ignored.
+        // If both sides have no embedding lengths, they are dense and the distances are ignored.
         let (embed, stride, distance) = (null_mut(), 1, 0);
-        // SAFETY: the handle is live and its context current; `lengths` holds
-        // one length per axis and outlives the call.
+        // SAFETY: the handle is live and its context current; `lengths` holds one length per axis
+        // and outlives the call.
         plan.work_bytes = unsafe {
             result::set_auto_allocation(handle, false).map_err(fail)?;
             let bytes = result::make_plan_many(
@@ -94,8 +94,8 @@ impl CufftPlan {
     /// Enqueues the FFTs, `forward` or inverse, to the stream.
     ///
     /// # Safety
-    /// Both addresses are of the stream's device, and hold what FFTs of this kind read and write:
-    /// they are the same for complex numbers alone.
+    /// Both addresses are of the stream's device, and hold the values that FFTs of this kind read
+    /// and write. They are the same only for complex FFTs.
     unsafe fn run(
         &self,
         stream: &StreamGuard<'_>,
@@ -139,8 +139,8 @@ impl Drop for CufftPlan {
     }
 }
 
-/// Gives all one work area. They run one after the other on one stream,
-/// so one that fits the largest is enough.
+/// Gives all FFTs one work area. They run one after the other on one stream, so an area for the
+/// largest is enough.
 pub(crate) fn share_work_area<T: CudaReal>(
     gpu: &Gpu,
     ffts: &mut [&mut RealFft<T>],
@@ -197,12 +197,12 @@ impl<T: CudaReal> RealFft<T> {
         Ok(fft)
     }
 
-    /// Returns `batch` real-to-complex FFTs of arrays of this shape (slowest axis first), one after
-    /// the other in memory, with a work area of their own.
+    /// Plans `batch` real-to-complex FFTs of arrays of this shape (slowest axis first), one after
+    /// the other in memory, with a separate work area.
     ///
     /// # Errors
-    /// When a length or the batch is zero or beyond what cuFFT counts, cuFFT refuses
-    /// the shape, or memory runs out.
+    /// When a length or the batch is zero or beyond what cuFFT counts, cuFFT refuses the shape, or
+    /// memory runs out.
     pub fn forward(gpu: &Gpu, shape: &[usize], batch: usize) -> Result<Self, CudaError> {
         Self::alone(gpu, true, shape, batch)
     }
@@ -215,14 +215,14 @@ impl<T: CudaReal> RealFft<T> {
         Self::alone(gpu, false, shape, batch)
     }
 
-    /// Enqueues a forward FFT. `input` is left as it is.
+    /// Enqueues a forward FFT. `input` stays unchanged.
     ///
     /// # Errors
-    /// When a buffer belongs to another [`Gpu`] or the real one does not begin where a
-    /// complex number can, or cuFFT refuses.
+    /// When a buffer belongs to another [`Gpu`], the real buffer is not aligned to complex numbers,
+    /// or cuFFT refuses.
     ///
     /// # Panics
-    /// When it is an inverse, or a buffer is shorter than its shape and batch need.
+    /// If it is an inverse, or a buffer is shorter than its shape and batch require.
     pub fn run_forward<'a, 'b>(
         &mut self,
         input: impl Into<DeviceSlice<'a, T>>,
@@ -235,9 +235,9 @@ impl<T: CudaReal> RealFft<T> {
         self.gpu.check_own(output.gpu())?;
         let stream = self.gpu.enter_with(input)?;
         let (from, to) = (*input.address(), *output.address());
-        // SAFETY: the buffers are of the current context and as long as the FFT needs, which is a
-        // complex number for each real one where it is complex (asserted above); out of place it
-        // does not write its real input.
+        // SAFETY: the buffers belong to the current context and are as long as the FFT requires. A
+        // complex FFT requires a complex number for each real one (asserted above). Out of place,
+        // the FFT does not write its real input.
         unsafe {
             if !self.complex {
                 return self.run(&stream, [from, to]);
@@ -256,7 +256,7 @@ impl<T: CudaReal> RealFft<T> {
     /// See [`RealFft::run_forward`].
     ///
     /// # Panics
-    /// When it is a forward one, or a buffer is shorter than its shape and batch need.
+    /// If it is a forward one, or a buffer is shorter than its shape and batch require.
     pub fn run_inverse<'a, 'b>(
         &mut self,
         input: impl Into<DeviceSliceMut<'a, T::Complex>>,

@@ -1,9 +1,10 @@
-//! Transforms of one to three axes through one real FFT of them: `kernels/fft`, around cuFFT.
+//! Transforms of one to three axes through one real FFT of all of them: `kernels/fft`, around
+//! cuFFT.
 //!
-//! A forward one is a reordering, the FFT and a post-processing; an inverse is a pre-processing,
-//! the FFT and a reordering (Jiang et al., algorithms 1 and 2, and on higher dimensions). For each
-//! value 2 are read or written in each of pre- and post-processing and, by cuFFT, 2 or more for
-//! each axis between them.
+//! A forward transform is a reordering, the FFT and a post-processing. An inverse is a
+//! pre-processing, the FFT and a reordering (Jiang et al., algorithms 1 and 2, and on higher
+//! dimensions). For each value, the steps before and after the FFT read or write 2 values each.
+//! cuFFT reads or writes 2 or more for each axis.
 
 use super::cufft::RealFft;
 use crate::cuda::device::bindings::fft::{
@@ -25,15 +26,15 @@ use std::sync::Arc;
 pub enum Stage {
     /// Reordering of a forward transform; twiddling of an inverse one.
     Pre,
-    /// The real FFT, by cuFFT. An inverse one destroys what it reads: run it
-    /// after [`Stage::Pre`] where values matter.
+    /// The real FFT, by cuFFT. An inverse FFT destroys its input: run it after [`Stage::Pre`] if
+    /// values matter.
     Fft,
     /// Twiddling of a forward transform; reordering of an inverse one.
     Post,
 }
 
 impl Stage {
-    /// All three, in order.
+    /// All three stages, in order.
     pub const ALL: [Stage; 3] = [Stage::Pre, Stage::Fft, Stage::Post];
 
     /// Returns `pre`, `fft` or `post`.
@@ -46,8 +47,8 @@ impl Stage {
     }
 }
 
-/// The axes of a map along which an inverse is of sines: odd rows (x) or
-/// columns (y) of what it gives are negated.
+/// The axes of a map along which an inverse uses sines: odd rows (x) or columns (y) of its output
+/// are negated.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sines {
     pub(crate) x: bool,
@@ -61,8 +62,8 @@ impl Sines {
     }
 }
 
-/// Which coefficients a DCT keeps: `kernels/fft/keep.cuh`. Those smaller in magnitude than
-/// `epsilon` become zero, and `kept`, one number, gets how many are not.
+/// The threshold for a DCT's coefficients: `kernels/fft/keep.cuh`. Coefficients smaller in
+/// magnitude than `epsilon` become zero, and `kept`, one number, becomes the count of the others.
 pub(crate) struct Threshold<'a, T> {
     pub(crate) epsilon: T,
     pub(crate) kept: &'a mut DeviceVec<u64>,
@@ -79,7 +80,7 @@ pub(crate) fn twiddles<T: CudaReal>(
     gpu.upload(&table)
 }
 
-/// Which transforms a plan is for, and how they are computed.
+/// The transforms that a plan is for, and how they are computed.
 #[derive(Clone, Copy)]
 pub(crate) struct TransformSpec<'a> {
     /// Kernel file that includes `fft/spectra.cuh`: `transforms`, or `spectral` for a solve.
@@ -91,40 +92,42 @@ pub(crate) struct TransformSpec<'a> {
     pub(crate) directions: &'a [bool],
     pub(crate) reorder: Reorder,
     pub(crate) post: PostProcessing,
-    /// [`Input::TYPE`] of what is read first.
+    /// The [`Input::TYPE`] of the first values read.
     pub(crate) input: &'static str,
 }
 
 /// A batch of transforms along one, two or three axes, forward, inverse or both ways.
 pub(crate) struct FusedTransform<T: CudaReal> {
     pub(crate) gpu: Gpu,
-    /// Axes that it transforms.
+    /// The number of axes that it transforms.
     pub(crate) rank: usize,
     pub(crate) module: Arc<CudaModule>,
-    /// Slowest axis first, as the kernels take them: of lines `[1, lines, n]`, of maps `[1, m, n]`.
+    /// The lengths in the kernels' order, slowest axis first: `[1, lines, n]` for lines, `[1, m,
+    /// n]` for maps.
     pub(crate) lengths: [u32; 3],
-    /// e^{-jπk/2N} of each that is transformed.
+    /// e^{-jπk/2N} of each transformed axis.
     twiddles: [DeviceVec<T::Complex>; 3],
     /// Values of all arrays, and complex numbers of all spectra.
     pub(crate) values: usize,
     pub(crate) half_spectra: usize,
     /// Whether the spectra fit in the device's cache.
     cached: i32,
-    /// `None` in a direction that it was not made for.
+    /// `None` if it was not made for this direction.
     forward: Option<RealFft<T>>,
     inverse: Option<RealFft<T>>,
     reorder: Kernel<ReorderScatter<T>>,
     post: Kernel<DctPost<T>>,
-    /// `post` with a threshold, of single transforms.
+    /// `post` with a threshold, for single transforms.
     threshold: Option<Kernel<DctPostThreshold<T>>>,
     pre: Kernel<IdctPre<T>>,
     restore: Kernel<RestoreScatter<T>>,
-    /// [`Input::TYPE`] of what is transformed.
+    /// The [`Input::TYPE`] of the input.
     input: &'static str,
 }
 
 impl<T: CudaReal> FusedTransform<T> {
-    /// For arrays of one to three axes. The FFTs, one for each direction, have no work area yet.
+    /// Returns a transform of arrays of one to three axes. The FFTs, one for each direction, have
+    /// no work area yet.
     pub(crate) fn new(gpu: &Gpu, spec: &TransformSpec<'_>) -> Result<Self, CudaError> {
         let &TransformSpec { unit, shape, batch, directions, reorder, post, input } = spec;
         let module = gpu.instance::<T>(unit, &spectral(shape.len(), input))?;
@@ -147,7 +150,7 @@ impl<T: CudaReal> FusedTransform<T> {
             true => RealFft::new(gpu, forward, shape, batch).map(Some),
             false => Ok(None),
         };
-        // One thread for all that is at a place and at its mirror images.
+        // One thread for each position and all its mirror images.
         let images = (n / 2 + 1, if shape.len() == 1 { m } else { m / 2 + 1 });
         let over_slices = |config| stacked(config, batch_of_maps * (l / 2 + 1));
         let all = over_slices(cover_lines(128, images));
@@ -156,7 +159,7 @@ impl<T: CudaReal> FusedTransform<T> {
             (_, 2) => ("dct_post", over_slices(fit(128, images))),
             _ => ("dct_post", all),
         };
-        // Twice LANES in `kernels/device/common.cuh`: 32 bytes a thread.
+        // Twice LANES in `kernels/device/common.cuh`: 32 bytes per thread.
         let chunk = 32 / size_of::<T>();
         let wide = n.is_multiple_of(chunk);
         // Integers are read one at a time.
@@ -193,12 +196,12 @@ impl<T: CudaReal> FusedTransform<T> {
         })
     }
 
-    /// Returns its FFTs, for [`share_work_area`](super::share_work_area).
+    /// Returns the transform's FFTs, for [`share_work_area`](super::share_work_area).
     pub(crate) fn ffts(&mut self) -> impl Iterator<Item = &mut RealFft<T>> {
         self.forward.iter_mut().chain(&mut self.inverse)
     }
 
-    /// Returns the lengths and twiddles, as kernels around its FFTs take them.
+    /// Returns the lengths and twiddles in the form that kernels around its FFTs take.
     pub(crate) fn axes(&self) -> ([u32; 3], [Array<T::Complex>; 3]) {
         (self.lengths, self.twiddles.each_ref().map(Array::from))
     }
@@ -208,7 +211,7 @@ impl<T: CudaReal> FusedTransform<T> {
         if forward { [&self.reorder, &self.post] } else { [&self.pre, &self.restore] }
     }
 
-    /// Enqueues a forward transform, through the output and the spectra.
+    /// Enqueues a forward transform, using the output and the spectra for intermediate values.
     pub(crate) fn dct<I: Input<T>>(
         &mut self,
         input: DeviceSlice<'_, I>,
@@ -253,9 +256,9 @@ impl<T: CudaReal> FusedTransform<T> {
         let [l, m, n] = self.lengths;
         let r#in = Array::from(&input).cast();
         let arguments = ReorderScatter { r#in, out: (&output).into(), l, m, n };
-        // SAFETY: both buffers hold every value, the input of the type the kernel was chosen for
-        // (checked above), and are distinct borrows, which begin where the kernel can read and
-        // write as many bytes at once.
+        // SAFETY: both buffers hold every value, and the input has the type that the kernel was
+        // chosen for (checked above). They are distinct borrows, and begin at addresses where the
+        // kernel can read and write as many bytes at once.
         unsafe { self.reorder.launch(&self.gpu, &arguments) }
     }
 
@@ -270,8 +273,8 @@ impl<T: CudaReal> FusedTransform<T> {
         assert!(spectra.len() >= self.half_spectra);
         let ([l, m, n], [wl, wm, wn]) = self.axes();
         let (r#in, out, cached) = (spectra.into(), (&output).into(), self.cached);
-        // SAFETY: the buffers hold the spectra and all values (checked above), the tables an
-        // element more than each length.
+        // SAFETY: the buffers hold the spectra and all values (checked above), and each table has
+        // one element more than its length.
         unsafe {
             let Some(Threshold { epsilon, kept, parts }) = threshold else {
                 let arguments = DctPost { r#in, out, l, m, n, wl, wm, wn, cached };
@@ -298,13 +301,13 @@ impl<T: CudaReal> FusedTransform<T> {
         let ([l, m, n], [wl, wm, wn]) = self.axes();
         let (r#in, out) = (Array::from(&input).cast(), (&*spectra).into());
         let arguments = IdctPre { r#in, out, l, m, n, wl, wm, wn, sines };
-        // SAFETY: `input` is of the type that the kernel was compiled for; lengths as above.
+        // SAFETY: `input` has the type that the kernel was compiled for; lengths as above.
         unsafe { self.pre.launch(&self.gpu, &arguments) }
     }
 
-    /// Enqueues the reordering after an inverse FFT. One output takes all
-    /// arrays, with the signs that `sines[0]` asks for; of several, `outputs[k]`
-    /// takes map k of `input` with those of `sines[k]`, and this is made for one map.
+    /// Enqueues the reordering after an inverse FFT. A single output takes all arrays, with the
+    /// signs that `sines[0]` requires. With several outputs, `outputs[k]` takes map k of `input`
+    /// with the signs that `sines[k]` requires, and the transform must be made for one map.
     pub(crate) fn restore<'a, const MAPS: usize>(
         &self,
         input: &DeviceVec<T>,
@@ -328,10 +331,10 @@ impl<T: CudaReal> FusedTransform<T> {
         let ([l, m, n], [out0, out1, out2], r#in) = (self.lengths, targets, input.into());
         let arguments =
             RestoreScatter { r#in, out0, out1, out2, l, m, n, alternate_x, alternate_y };
-        // SAFETY: `input` and the outputs hold the maps launched for (checked above), all
-        // distinct borrows; every map begins at a 16-byte boundary wherever the wide form is
-        // chosen, for its rows then are multiples of 32 bytes. Without a second address, which is
-        // zero then, the kernel takes the first for all maps.
+        // SAFETY: `input` and the outputs hold the maps of the launch (checked above) and are all
+        // distinct borrows. Every map begins at a 16-byte boundary if the wide form is chosen,
+        // because its rows then are multiples of 32 bytes. If the second address is zero, the
+        // kernel uses the first for all maps.
         unsafe { self.restore.launch_as(&self.gpu, config, &arguments) }
     }
 }

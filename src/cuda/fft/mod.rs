@@ -1,4 +1,4 @@
-//! Transforms through cuFFT's FFTs, with what comes before and after them.
+//! Transforms through cuFFT's FFTs, with the steps before and after them.
 
 mod cufft;
 mod fused;

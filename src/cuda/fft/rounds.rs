@@ -1,10 +1,10 @@
-//! Transforms of any number of axes, some of the last ones at a time, with transposes between.
+//! Transforms of any number of axes: the last few at a time, with transposes between.
 //!
-//! A round transforms the last axes through one FFT of them, and a tiled transpose makes the axes
-//! before them the last ones. After all rounds the array lies as it did. With an axis a round this
-//! is the row-column transform: four passes over the array along each, 8 values read or written for
-//! each of its own (Jiang et al., "Examples and Summary"). With one round of all axes there is no
-//! transpose: the fused transform.
+//! A round transforms the last axes through one FFT, and a tiled transpose makes the preceding axes
+//! the last ones. After all rounds the array has its original order. With one axis per round this
+//! is the row-column transform: four passes over the array along each axis, which read or write 8
+//! values for each value (Jiang et al., "Examples and Summary"). With one round of all axes there
+//! is no transpose: this is the fused transform.
 
 use super::cufft::share_work_area;
 use super::fused::{FusedTransform, Sines, Stage, Threshold, TransformSpec};
@@ -31,7 +31,8 @@ pub(crate) struct Transpose<T: CudaReal> {
 }
 
 impl<T: CudaReal> Transpose<T> {
-    /// Transposes `maps` maps, one after the other; `module` is any that includes `transpose.cuh`.
+    /// Returns transposes of `maps` maps, one after the other. `module` is any module that includes
+    /// `transpose.cuh`.
     pub(crate) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
@@ -59,7 +60,7 @@ impl<T: CudaReal> Transpose<T> {
         })
     }
 
-    /// Enqueues it.
+    /// Enqueues the transposes.
     pub(crate) fn run(
         &self,
         input: &DeviceVec<T>,
@@ -69,7 +70,7 @@ impl<T: CudaReal> Transpose<T> {
         check_length("transformed map", output.len(), self.elements)?;
         assert!(input.len() == self.elements);
         let (r#in, out, rows, cols) = (input.into(), (&output).into(), self.rows, self.cols);
-        // SAFETY: lengths are checked above, and blocks are TILE × BLOCK / TILE threads.
+        // SAFETY: lengths are checked above, and blocks have TILE × BLOCK / TILE threads.
         unsafe {
             match threshold {
                 None => {
@@ -88,19 +89,19 @@ impl<T: CudaReal> Transpose<T> {
 
 /// A transform along all axes of arrays, and the buffers between its kernels.
 pub(crate) struct Rounds<T: CudaReal> {
-    /// In the order in which they come: the last axes first.
+    /// In the order in which they run: the last axes first.
     pub(crate) rounds: Vec<FusedTransform<T>>,
-    /// After every round; none where there is one round.
+    /// One after every round; empty if there is one round.
     transposes: Vec<Transpose<T>>,
     pub(crate) spectra: DeviceVec<T::Complex>,
-    /// Output of an inverse FFT, and values between rounds.
+    /// The output of an inverse FFT, and values between rounds.
     pub(crate) reordered: DeviceVec<T>,
-    /// Input of the next transpose.
+    /// The input of the next transpose.
     turned: DeviceVec<T>,
 }
 
 impl<T: CudaReal> Rounds<T> {
-    /// Plans rounds of `taken` axes each, the last axes first, with room for `copies` of the
+    /// Plans rounds of `taken` axes each, the last axes first, with memory for `copies` of the
     /// spectra.
     pub(crate) fn new(
         gpu: &Gpu,
@@ -118,7 +119,7 @@ impl<T: CudaReal> Rounds<T> {
             end -= axes;
             let n: usize = last.iter().product();
             let rest = each / n;
-            // The rounds after the first read what it wrote.
+            // Rounds after the first read the previous round's output.
             let input = if rounds.is_empty() { spec.input } else { T::TYPE };
             let spec = TransformSpec { shape: last, batch: batch * rest, input, ..*spec };
             let round = FusedTransform::new(gpu, &spec)?;
@@ -149,9 +150,9 @@ impl<T: CudaReal> Rounds<T> {
         rounds.flat_map(|(round, last)| round.kernels(forward).into_iter().chain(last)).collect()
     }
 
-    /// Enqueues a DCT along every axis. A threshold is part of the last kernel. The output holds
-    /// the reordered array of a single round in between: one buffer less to pass through the cache
-    /// (an H200, 2048²: 5 % faster in f32).
+    /// Enqueues a DCT along every axis. A threshold is part of the last kernel. For a single round,
+    /// the output holds the reordered array in between, so that one buffer fewer passes through the
+    /// cache (on an H200, 2048² in f32 is 5 % faster).
     pub(crate) fn dct<I: Input<T>>(
         &mut self,
         input: DeviceSlice<'_, I>,
@@ -174,8 +175,8 @@ impl<T: CudaReal> Rounds<T> {
         Ok(())
     }
 
-    /// Enqueues an inverse transform. `sines` has those of every round: an axis that is transformed
-    /// alone is the columns there, whichever axis of the array it is.
+    /// Enqueues an inverse transform. `sines` has one entry per round. An axis that is transformed
+    /// alone counts as the columns, whichever axis of the array it is.
     pub(crate) fn inverse<I: Input<T>>(
         &mut self,
         input: DeviceSlice<'_, I>,
@@ -186,8 +187,8 @@ impl<T: CudaReal> Rounds<T> {
         self.rest_of_inverse(output, sines)
     }
 
-    /// Enqueues one stage of a transform of one round on what the one before it left, that of a
-    /// DCT's first in `output`.
+    /// Enqueues one stage of a transform of one round on the output of the previous stage. The
+    /// first stage of a DCT leaves its output in `output`.
     pub(crate) fn stage<I: Input<T>>(
         &mut self,
         (stage, forward): (Stage, bool),
@@ -207,8 +208,8 @@ impl<T: CudaReal> Rounds<T> {
         }
     }
 
-    /// Runs the rest of an inverse, from spectra that the inverse FFTs of the first round can begin
-    /// with.
+    /// Runs the rest of an inverse, from spectra that are ready for the inverse FFTs of the first
+    /// round.
     pub(crate) fn rest_of_inverse(
         &mut self,
         mut output: DeviceSliceMut<'_, T>,

@@ -1,4 +1,4 @@
-//! The energy of several solves that were done one after the other, or of the parts of one:
+//! Sums the energies of several solves that ran one after the other, or of the parts of one:
 //! `kernels/solve/energies.cu`.
 
 use crate::cuda::device::bindings::solve::Energies;
@@ -6,7 +6,7 @@ use crate::cuda::device::{
     CudaError, DeviceSlice, DeviceSliceMut, Gpu, Kernel, blocks_with, check_length,
 };
 
-/// Adds up energies.
+/// Sums energies.
 pub(crate) struct EnergySum {
     gpu: Gpu,
     kernel: Kernel<Energies>,
@@ -18,7 +18,7 @@ impl EnergySum {
         Ok(EnergySum { gpu: gpu.clone(), kernel })
     }
 
-    /// Enqueues that `total`, one number, becomes the sum of `parts`.
+    /// Enqueues the sum of `parts`, stored in `total`, one number.
     pub(crate) fn run(
         &self,
         parts: DeviceSlice<'_, f64>,

@@ -1,10 +1,10 @@
 //! The interface of every pipeline on a device: ρ → φ, Ex, Ey and the energy.
 //!
-//! With DCT coefficients a(u,v) of ρ and wavenumbers w_u = πu/nx, w_v = (πv/ny)·(bin_x/bin_y), the
-//! potential's coefficients are a/(w_u² + w_v²), zero at u = v = 0, and the field's are w_u and w_v
-//! times that, synthesised with a sine along their own axis (ePlace, section on the numerical
-//! solution of Poisson's equation). By Parseval Σ φ·ρ is a sum over the spectrum, taken in `f64` in
-//! a fixed order.
+//! a(u,v) are the DCT coefficients of ρ, with wavenumbers w_u = πu/nx and w_v =
+//! (πv/ny)·(bin_x/bin_y). The potential's coefficients are a/(w_u² + w_v²), zero at u = v = 0. The
+//! field's coefficients are w_u and w_v times the potential's, synthesised with a sine along their
+//! own axis (ePlace, section on the numerical solution of Poisson's equation). By Parseval, Σ φ·ρ
+//! is a sum over the spectrum, which is computed in `f64` in a fixed order.
 
 pub(crate) use crate::cuda::device::bindings::solve::{FieldMaps, Green};
 use crate::cuda::device::{
@@ -19,7 +19,7 @@ pub(super) mod private {
     pub trait Sealed {}
 }
 
-/// Results of a solve, in device memory.
+/// The results of a solve, in device memory.
 pub struct Fields<T: CudaReal> {
     /// φ, `[nx][ny]`, in bin widths squared.
     pub potential: DeviceVec<T>,
@@ -27,7 +27,8 @@ pub struct Fields<T: CudaReal> {
     pub field_x: DeviceVec<T>,
     /// E along y, `[nx][ny]`, in bin widths.
     pub field_y: DeviceVec<T>,
-    /// One number: Σ φ·ρ over bins. For several maps the sum, then that of each.
+    /// One number: Σ φ·ρ over bins. For several maps: the sum over all maps, then one number per
+    /// map.
     pub energy: DeviceVec<f64>,
 }
 
@@ -40,7 +41,7 @@ impl<T: CudaReal> Fields<T> {
         Fields::of_maps(gpu, bins, 1)
     }
 
-    /// Returns fields of so many maps of `bins` bins each, one after the other.
+    /// Returns zero fields of `maps` maps of `bins` bins each, one after the other.
     pub(crate) fn of_maps(gpu: &Gpu, bins: usize, maps: usize) -> Result<Self, CudaError> {
         Ok(Fields {
             potential: gpu.zeros(maps * bins)?,
@@ -50,7 +51,7 @@ impl<T: CudaReal> Fields<T> {
         })
     }
 
-    /// Returns all of it, to be written.
+    /// Returns a mutable view of all results.
     pub fn as_mut(&mut self) -> FieldsMut<'_, T> {
         FieldsMut {
             potential: self.potential.as_view_mut(),
@@ -61,7 +62,7 @@ impl<T: CudaReal> Fields<T> {
     }
 }
 
-/// Memory for the results of a solve, borrowed; as in [`Fields`].
+/// Memory for the results of a solve, borrowed; see [`Fields`].
 pub struct FieldsMut<'a, T: CudaReal> {
     /// φ, `[nx][ny]`, in bin widths squared.
     pub potential: DeviceSliceMut<'a, T>,
@@ -80,8 +81,8 @@ impl<T: CudaReal> FieldsMut<'_, T> {
     }
 }
 
-/// Refuses fields of another device, over another number of bins, of other maps, or at addresses
-/// that kernels cannot write at.
+/// Refuses fields of another device, over another number of bins, of another number of maps, or at
+/// addresses that kernels cannot write to.
 pub(crate) fn check_fields<T: CudaReal>(
     gpu: &Gpu,
     [bins, maps]: [usize; 2],
@@ -95,16 +96,16 @@ pub(crate) fn check_fields<T: CudaReal>(
     gpu.check("energy", energy, with_total(maps))
 }
 
-/// Returns the number of results for so many maps: one for all, and with several maps one more for
-/// each.
+/// Returns the number of energies for `maps` maps: one in total, plus one per map if there are
+/// several.
 pub(crate) fn with_total(maps: usize) -> usize {
     if maps == 1 { 1 } else { 1 + maps }
 }
 
 /// One pipeline on one device for one grid.
 ///
-/// Every method only enqueues: nothing is allocated on the device, nothing waits for it, so all of
-/// them can be captured in a [`Graph`](crate::cuda::Graph). Memory of another [`Gpu`] is refused.
+/// Every method only enqueues: it neither allocates on the device nor waits for it, so a
+/// [`Graph`](crate::cuda::Graph) can capture all of them. Memory of another [`Gpu`] is refused.
 /// Sealed:
 ///
 /// ```compile_fail
@@ -116,23 +117,23 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     /// Returns which pipeline this is.
     fn pipeline(&self) -> Pipeline;
 
-    /// Enqueues the forward transform of ρ (`nx·ny` values), kept inside. A constant
-    /// in it is of no matter but to rounding: of a flat ρ in `f32` give what is left
-    /// without its mean ([`Charge::background`](crate::charge::Charge::background)).
+    /// Enqueues the forward transform of ρ (`nx·ny` values), whose result stays inside. A constant
+    /// in ρ affects only rounding: subtract the mean of a flat ρ in `f32` first
+    /// ([`Charge::background`](crate::charge::Charge::background)).
     ///
     /// # Errors
     /// When ρ has the wrong length or the launch fails.
     fn forward(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError>;
 
-    /// Enqueues scaling and inverse transforms of what [`FieldSolver::forward`]
-    /// left; once for each time it ran.
+    /// Enqueues scaling and inverse transforms of the result of [`FieldSolver::forward`]; once for
+    /// each time it ran.
     ///
     /// # Errors
     /// When a field has the wrong length or the launch fails.
     fn inverse(&mut self, fields: FieldsMut<'_, T>) -> Result<(), CudaError>;
 
-    /// The same without φ, as far as the pipeline can leave it out: the energy needs none
-    /// (Parseval). [`FieldSolver::potential`] makes it later.
+    /// Enqueues the same without φ, if the pipeline can omit it: the energy does not need φ
+    /// (Parseval). [`FieldSolver::potential`] computes φ later.
     ///
     /// # Errors
     /// When a field has the wrong length or the launch fails.
@@ -140,7 +141,7 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
         self.inverse(fields)
     }
 
-    /// Enqueues φ of the last solve, where [`FieldSolver::inverse_field`] has left it out.
+    /// Enqueues φ of the last solve, if [`FieldSolver::inverse_field`] has omitted it.
     ///
     /// # Errors
     /// When a field has the wrong length or the launch fails.
@@ -160,8 +161,8 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     /// Enqueues one transform of one map, both `[nx][ny]`; by default an error.
     ///
     /// # Errors
-    /// When a map has the wrong length, the launch fails, or the pipeline has
-    /// no single transforms ([`CudaError::SolvesOnly`]).
+    /// When a map has the wrong length, the launch fails, or the pipeline has no single transforms
+    /// ([`CudaError::SolvesOnly`]).
     fn transform(
         &mut self,
         _transform: Transform,

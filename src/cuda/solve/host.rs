@@ -1,13 +1,13 @@
-//! The solve from and to memory of the host, with as few waits as there can be.
+//! The solve from and to memory of the host, with as few waits as possible.
 
 use super::{FieldSolver, Fields, solver};
 use crate::cuda::device::{Captured, CudaError, CudaReal, DeviceVec, Gpu, Graph, Pinned};
 use crate::engine::{EngineError, Pipeline, check_finite, check_lengths};
 use crate::grid::BinGrid;
 
-/// A pipeline, the memory that it works in, and its solve as one launch.
+/// A pipeline, its memory, and its solve as one launch.
 pub(crate) struct HostSolve<T: CudaReal> {
-    // It holds addresses of what follows, so it is dropped first.
+    // The graph holds addresses of the following fields, so it is dropped first.
     graph: Captured<Graph>,
     solver: Box<dyn FieldSolver<T>>,
     rho: DeviceVec<T>,
@@ -28,11 +28,12 @@ impl<T: CudaReal> HostSolve<T> {
         })
     }
 
-    /// Writes φ, Ex and Ey of ρ to `maps`, which are left as they are where a number of ρ is not
-    /// finite; returns the energy.
+    /// Writes φ, Ex and Ey of ρ to `maps` and returns the energy. If a number of ρ is not finite,
+    /// `maps` stay unchanged.
     ///
     /// # Errors
-    /// When there is not one value per bin, one of ρ is not finite, or the device failed.
+    /// When the number of values differs from the number of bins, a value of ρ is not finite, or
+    /// the device failed.
     pub(crate) fn solve(&mut self, rho: &[T], maps: [&mut [T]; 3]) -> Result<f64, EngineError> {
         let [potential, field_x, field_y] = maps;
         let lengths = [
@@ -42,15 +43,15 @@ impl<T: CudaReal> HostSolve<T> {
             ("field along y", field_y.len()),
         ];
         check_lengths(self.rho.len(), &lengths)?;
-        // SAFETY: ρ and the maps are borrowed here, and every exit from here is preceded by a wait for
+        // SAFETY: ρ and the maps are borrowed here, and every exit from here comes after a wait for
         // the copies.
         unsafe {
             let solved = self.gpu.write_later(rho, &mut self.rho).and_then(|()| self.enqueue());
             let energy = self.energy.receive(&self.fields.energy).map(|energy| energy[0]);
             solved?;
             let energy = energy?;
-            // Every wave is a sum over all bins, so one number that is not finite leaves no energy
-            // that is. One bin has no wave.
+            // Every wave is a sum over all bins, so one number that is not finite makes the energy
+            // not finite. One bin has no wave.
             if !energy.is_finite() || rho.len() == 1 {
                 check_finite(&[("density of bin", rho)])?;
             }
@@ -70,7 +71,8 @@ impl<T: CudaReal> HostSolve<T> {
         graph.run(
             &mut || solver.solve(rho, fields),
             |solve| solve(),
-            // SAFETY: kept beside the buffers and the plan that it uses, and dropped before them.
+            // SAFETY: the graph is stored beside the buffers and the plan that it uses, and dropped
+            // before them.
             |solve| unsafe { Graph::capture(gpu, solve) },
             |_, graph| graph.launch(),
         )

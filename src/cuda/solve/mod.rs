@@ -57,8 +57,8 @@ pub fn solver<T: CudaReal>(
     solver_of_maps(gpu, grid, pipeline, 1)
 }
 
-/// Returns the solver of a pipeline for so many maps, one after the other in memory, and fields of
-/// as many ([`Fields::of_maps`]).
+/// Returns the solver of a pipeline for `maps` maps, one after the other in memory, and the same
+/// number of fields ([`Fields::of_maps`]).
 pub(crate) fn solver_of_maps<T: CudaReal>(
     gpu: &Gpu,
     grid: &BinGrid,
@@ -77,8 +77,8 @@ pub(crate) fn solver_of_maps<T: CudaReal>(
     one_by_one(gpu, grid, solver, maps)
 }
 
-/// Returns the three-pass solver of so many maps: all at once, or one after the other where there
-/// is code for one alone.
+/// Returns the three-pass solver of `maps` maps. It solves all at once, or one after the other if
+/// the code supports only one map.
 pub(crate) fn three_pass<T: CudaReal>(
     gpu: &Gpu,
     grid: &BinGrid,

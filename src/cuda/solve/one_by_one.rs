@@ -1,12 +1,12 @@
-//! Several maps by a solver of one, one after the other.
+//! Solves several maps, one after the other, by a solver of one map.
 
 use super::energies::EnergySum;
 use super::field_solver::{FieldSolver, Fields, FieldsMut, private};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu};
 use crate::engine::Pipeline;
 
-/// Solves so many maps, one after the other. Each is copied to memory of its own, which begins
-/// where its solver can read it, and its fields from there.
+/// Solves `maps` maps, one after the other. Each map is copied to separate memory, which is aligned
+/// for the solver, and its fields are copied from separate memory.
 pub(super) struct OneByOne<T: CudaReal> {
     gpu: Gpu,
     solver: Box<dyn FieldSolver<T>>,

@@ -1,11 +1,12 @@
-//! The pipelines of cuFFT on a device, fused and row-column: `kernels/solve/spectral.cu`.
+//! The pipelines with cuFFT on a device, fused and row-column: `kernels/solve/spectral.cu`.
 //!
-//! Fused, a forward DCT is reorder → 2-D real FFT → post-processing; an inverse is pre-processing →
-//! 2-D real inverse FFT → reorder (Jiang et al., algorithm 2). In values read or written per bin a
-//! solve moves 28, its inverses as one batch, and 32 with every transform its own three stages as
-//! the paper has it, counting a 2-D FFT as two passes. Row-column, a transform is eight passes over
-//! the map, along y and then along x, and a solve 32 (64 values). Scaling in the spectrum costs no
-//! pass of its own, for the pre-processing does it.
+//! In the fused pipeline, a forward DCT is reorder → 2-D real FFT → post-processing. An inverse is
+//! pre-processing → 2-D real inverse FFT → reorder (Jiang et al., algorithm 2). A solve reads or
+//! writes 28 values per bin, with its inverses as one batch. It takes 32 if every transform has
+//! three separate stages, as in the paper. Both count a 2-D FFT as two passes. In the row-column
+//! pipeline, a transform is eight passes over the map, along y and then along x, and a solve is 32
+//! (64 values). Scaling in the spectrum costs no additional pass, because the pre-processing does
+//! it.
 
 use super::field_solver::{FieldSolver, FieldsMut, Green, private};
 use crate::cuda::device::bindings::solve::{SolvePre, SolveSpectra};
@@ -27,18 +28,18 @@ pub struct Spectral<T: CudaReal> {
     inverses: Inverses<T>,
 }
 
-/// A kernel of the spectrum between a solve's FFTs: Green's function with the factor of a round
-/// trip of the transforms.
+/// A kernel that processes the spectrum between a solve's FFTs. It applies Green's function with
+/// the factor of a round trip of the transforms.
 struct Scaling<T: CudaReal, A> {
     kernel: Kernel<A>,
-    /// What the energy's sum over the grid needs between its two stages.
+    /// Memory for the energy's sum over the grid between its two stages.
     partial: DeviceVec<f64>,
     ticket: DeviceVec<u32>,
     green: Green<T>,
 }
 
 impl<T: CudaReal, A: Arguments> Scaling<T, A> {
-    /// One thread for all that is at a place and at its mirror images: so many `rows`.
+    /// One thread for each position and all its mirror images, in `rows` rows.
     fn new(
         FusedTransform { gpu, module, .. }: &FusedTransform<T>,
         grid: &BinGrid,
@@ -56,39 +57,39 @@ impl<T: CudaReal, A: Arguments> Scaling<T, A> {
     }
 }
 
-/// How a solve's inverses begin.
+/// The start of a solve's inverses.
 enum Inverses<T: CudaReal> {
     /// All three as one batch, from ρ's FFT spectrum.
     Shared(RealFft<T>, Scaling<T, SolveSpectra<T>>),
-    /// One after the other, from ρ's DCT spectrum, written out in between.
+    /// One after the other, from ρ's DCT spectrum, which is stored in between.
     Separate(DeviceVec<T>, Scaling<T, SolvePre<T>>),
 }
 
-/// φ, Ex, Ey: the sine transforms each is made by.
+/// The sine transforms that make φ, Ex and Ey.
 const SINES: [Sines; 3] =
     [Sines { x: false, y: false }, Sines { x: true, y: false }, Sines { x: false, y: true }];
 
 impl<T: CudaReal> Spectral<T> {
-    /// Compiles (or loads) kernels, plans the FFTs and allocates everything a
-    /// solve by [`Pipeline::Fused`] or [`Pipeline::RowColumn`] needs.
+    /// Compiles (or loads) kernels, plans the FFTs and allocates everything that a solve by
+    /// [`Pipeline::Fused`] or [`Pipeline::RowColumn`] needs.
     ///
     /// # Errors
     /// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
     ///
     /// # Panics
-    /// When it is another pipeline.
+    /// If it is another pipeline.
     pub fn new(gpu: &Gpu, grid: &BinGrid, pipeline: Pipeline) -> Result<Self, CudaError> {
         match pipeline {
-            // One pass from the forward FFT's output to the input of all three inverses, which then
-            // run as one batch; one reordering for all three.
+            // One pass leads from the forward FFT's output to the input of all three inverses,
+            // which then run as one batch. One reordering serves all three.
             Pipeline::Fused => Self::with_rounds(gpu, grid, pipeline, &[2], true),
             Pipeline::RowColumn => Self::with_rounds(gpu, grid, pipeline, &[1, 1], false),
             Pipeline::ThreePass => panic!("the three-pass solve has no FFTs of cuFFT"),
         }
     }
 
-    /// Returns the fused pipeline with every transform its own three stages, as the paper has it:
-    /// spectral scaling is folded into the pre-processing. For benchmarks.
+    /// Returns the fused pipeline with three separate stages for every transform, as in the paper:
+    /// the pre-processing includes spectral scaling. For benchmarks.
     ///
     /// # Errors
     /// See [`Spectral::new`].
@@ -144,8 +145,8 @@ impl<T: CudaReal> FieldSolver<T> for Spectral<T> {
                 self.transforms.dct(rho, spectrum.as_view_mut(), None)
             }
             Inverses::Shared(..) => {
-                // The last spectrum's place is free until the inverses begin, and
-                // the next kernel writes over it while it is still in the cache.
+                // The last spectrum's memory is free until the inverses begin, and the next kernel
+                // overwrites it while it is still in the cache.
                 let Rounds { rounds, spectra, .. } = &mut self.transforms;
                 let round = &mut rounds[0];
                 let (first, last) = spectra.split_at_mut(2 * round.half_spectra);
@@ -184,9 +185,9 @@ impl<T: CudaReal> FieldSolver<T> for Spectral<T> {
                     ticket: (&*ticket).into(),
                     energy: (&energy).into(),
                 };
-                // SAFETY: the kernel takes ρ's FFT spectrum, the first of its outputs, to the three
-                // that the inverses start from; lengths are checked above, and the scratch was made
-                // for this launch.
+                // SAFETY: the kernel transforms ρ's FFT spectrum, the first of its outputs, to the
+                // three spectra that the inverses start from; lengths are checked above, and the
+                // scratch memory was made for this launch.
                 unsafe { kernel.launch(&round.gpu, &arguments) }?;
                 batch.run_inverse(&mut *spectra, &mut *reordered)?;
                 round.restore(reordered, outputs, SINES)

@@ -1,16 +1,16 @@
 //! The three-pass pipeline on a device: `kernels/lines/transform.cu`, `kernels/solve/columns.cu`
 //! and `kernels/solve/fields.cu`.
 //!
-//! Three kernels a solve: DCTs along y; DCTs along x, Green's function and both inverses along x;
-//! the three inverses along y (see [`crate::spectral`] for what is solved). A kernel keeps its
-//! lines in registers from the first of its transforms to the last, so that a solve moves 10 values
-//! per bin where the fused pipeline moves 28; without the potential, 9. How and why:
+//! A solve is three kernels: DCTs along y; DCTs along x, Green's function and both inverses along
+//! x; the three inverses along y (see [`crate::spectral`] for the equations). A kernel keeps its
+//! lines in registers from the first of its transforms to the last. A solve therefore moves 10
+//! values per bin, and 9 without the potential; the fused pipeline moves 28. The reasons are in
 //! [`crate::spectral`].
 //!
-//! Lines have a length from 16 to 16384 that there are stages for (multiples of 4 with no prime
-//! factor but 2, 3 and 5, not all of them: `src/cuda/lines/shapes.rs`), and a block's lines must
-//! fit the device's shared memory and registers. [`ThreePass::new`] says so where they do not, and
-//! [`solver`](super::solver()) takes the fused pipeline then.
+//! Lines have a length from 16 to 16384 that has stages: multiples of 4 with no prime factor except
+//! 2, 3 and 5, but not all of them (`src/cuda/lines/shapes.rs`). A block's lines must fit the
+//! device's shared memory and registers. Otherwise [`ThreePass::new`] returns an error, and
+//! [`solver`](super::solver()) uses the fused pipeline.
 
 use super::field_solver::{FieldMaps, FieldSolver, FieldsMut, Green, private};
 use crate::cuda::device::bindings::lines::Transform;
@@ -25,18 +25,18 @@ use crate::cuda::lines::{
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 
-/// Up to here passes overlap where the device can: an H200 gains some 3 % by it
-/// at 512² and loses up to 15 % at 1024² and beyond.
+/// Up to this many bins, passes overlap if the device can: an H200 gains some 3 % at 512² and loses
+/// up to 15 % at 1024² and beyond.
 const OVERLAP: usize = 1 << 18;
-/// `Green::scale` times the number of bins: the round trip's 4, over the four halves that the
-/// kernels leave out.
+/// `Green::scale` times the number of bins: the round trip's 4, times the four factors ½ that the
+/// kernels omit.
 const SCALE: f64 = 0.25;
 
-/// The kernels of the three passes on a device, and the memory between the last two. The first
+/// The kernels of the three passes on a device, and the memory between the last two. The first pass
 /// stores to `O`, and the second takes the arguments `C`.
 pub(crate) struct Passes<T: CudaReal, O: KernelArgument, C: Arguments> {
     pub(crate) gpu: Gpu,
-    /// Solved at once, one after the other in memory.
+    /// Maps solved at once, one after the other in memory.
     maps: usize,
     /// Row pairs of a map.
     pairs: u32,
@@ -47,13 +47,13 @@ pub(crate) struct Passes<T: CudaReal, O: KernelArgument, C: Arguments> {
     /// P and Q: `[panel][row pair][column]`, rows in pairs.
     pub(crate) p: DeviceVec<T::Complex>,
     pub(crate) q: DeviceVec<T::Complex>,
-    /// The energy, by map and block of the second pass; made by the owner.
+    /// The energy, by map and block of the second pass; allocated by the owner.
     pub(crate) partial: DeviceVec<f64>,
 }
 
 impl<T: CudaReal, O: KernelArgument, C: Arguments> Passes<T, O, C> {
-    /// Compiles (or loads) the instances of the passes, for rows in so many pairs. P and Q have
-    /// `between` numbers each.
+    /// Compiles (or loads) the instances of the passes, for rows in `pairs` pairs. P and Q have the
+    /// numbers of values in `between`.
     pub(crate) fn new(
         gpu: &Gpu,
         (grid, maps, overlaps): (&BinGrid, usize, bool),
@@ -77,11 +77,11 @@ impl<T: CudaReal, O: KernelArgument, C: Arguments> Passes<T, O, C> {
         })
     }
 
-    /// Enqueues the first pass: ρ's transform along y. Its maps have `across` rows, where the
-    /// kernel asks for them.
+    /// Enqueues the first pass: ρ's transform along y. Its maps have `across` rows, if the kernel
+    /// requires that number.
     ///
     /// # Safety
-    /// ρ has the rows of all maps, and there is room at `out` for what the kernel stores.
+    /// ρ has the rows of all maps, and `out` has room for all values that the kernel stores.
     pub(crate) unsafe fn forward(
         &self,
         rho: DeviceSlice<'_, T>,
@@ -101,12 +101,12 @@ impl<T: CudaReal, O: KernelArgument, C: Arguments> Passes<T, O, C> {
             sine: Some(0),
         };
         // SAFETY: the table was made for the kernel's stages, and blocks cover the maps' row pairs.
-        // It waits before its first access; what comes before need not let it start. The rest is
-        // the caller's promise.
+        // The kernel waits before its first access; the work before it need not allow an early
+        // start. The rest is the caller's promise.
         unsafe { kernel.launch(&self.gpu, &arguments) }
     }
 
-    /// Enqueues the third pass: `maps` of P and Q, which stay as they are, and the energy.
+    /// Enqueues the third pass for `maps`, from P and Q, which stay unchanged, and the energy.
     ///
     /// # Safety
     /// Fields have the rows of all maps, and P and Q whole panels of their row pairs.
@@ -144,7 +144,7 @@ pub struct ThreePass<T: CudaReal> {
 }
 
 impl<T: CudaReal> ThreePass<T> {
-    /// Returns the kernels for `grid`: those of the three passes.
+    /// Returns the kernels of the three passes for `grid`.
     pub(crate) fn instances(
         shapes: &Shapes,
         grid: &BinGrid,
@@ -171,22 +171,23 @@ impl<T: CudaReal> ThreePass<T> {
         Ok([choose(rows)?, choose(columns)?, choose(fields)?])
     }
 
-    /// Whether it is made for `grid`'s numbers of bins on this device.
+    /// Whether the pipeline supports `grid`'s numbers of bins on this device.
     pub fn is_made_for(gpu: &Gpu, grid: &BinGrid) -> bool {
         Shapes::of(gpu).is_ok_and(|shapes| Self::instances(&shapes, grid, 1).is_ok())
     }
 
-    /// Compiles (or loads) the kernels of both line lengths and allocates everything a solve needs.
+    /// Compiles (or loads) the kernels of both line lengths and allocates everything that a solve
+    /// needs.
     ///
     /// # Errors
-    /// [`CudaError::NoThreePass`] for a grid or device it is not made for; else
-    /// when kernels cannot be compiled or memory runs out.
+    /// [`CudaError::NoThreePass`] for an unsupported grid or device; else when kernels cannot be
+    /// compiled or memory runs out.
     pub fn new(gpu: &Gpu, grid: &BinGrid) -> Result<Self, CudaError> {
         Self::shaped(gpu, &Shapes::of(gpu)?, grid, 1)
     }
 
-    /// Returns the same for so many maps at once, one after the other in memory, at most
-    /// [`MOST_BLOCKS`](crate::cuda::device::MOST_BLOCKS), with lines divided as `shapes` has it.
+    /// Returns the solver of `maps` maps at once, one after the other in memory, with lines divided
+    /// as `shapes` says. There are at most [`MOST_BLOCKS`](crate::cuda::device::MOST_BLOCKS) maps.
     pub(crate) fn shaped(
         gpu: &Gpu,
         shapes: &Shapes,
@@ -207,9 +208,9 @@ impl<T: CudaReal> ThreePass<T> {
     /// Returns each kernel's usage of a multiprocessor: forward, columns and inverse.
     ///
     /// # Errors
-    /// When the driver refuses to say.
+    /// When the driver does not report it.
     pub fn kernels(&self) -> Result<[KernelUse; 3], CudaError> {
-        // Read and written by each: so many values per bin.
+        // Values per bin that each pass reads and writes.
         let Passes { gpu, maps, rows, columns, fields, .. } = &self.passes;
         let of = |name, kernel: &Function, values: usize| {
             KernelUse::of(gpu, name, kernel, values * maps * self.bins * size_of::<T>())
@@ -227,8 +228,8 @@ impl<T: CudaReal> ThreePass<T> {
         let LineKernel { kernel, table, units, .. } = columns;
         let (p, q, table, partial) = (p.into(), q.into(), table.into(), partial.into());
         let arguments = Columns { p, q, table, green: *green, units: *units, partial };
-        // SAFETY: P and Q hold a complex number for two bins of whole panels of every map, the
-        // table was made for the kernel's stages, `units` are all of a map's columns, `partial` has
+        // SAFETY: P and Q hold a complex number for two bins of whole panels of every map; the
+        // table was made for the kernel's stages; `units` are all of a map's columns; `partial` has
         // a number per block.
         unsafe { kernel.launch(gpu, &arguments) }
     }
@@ -236,8 +237,8 @@ impl<T: CudaReal> ThreePass<T> {
     /// The third pass.
     fn fields(&self, fields: FieldsMut<'_, T>, maps: FieldMaps) -> Result<(), CudaError> {
         fields.check(&self.passes.gpu, self.bins, self.passes.maps)?;
-        // SAFETY: fields hold `bins` values for every map and the energies have been checked too,
-        // and the rest is as in `columns`.
+        // SAFETY: fields hold `bins` values for every map, and the energies have been checked too;
+        // the rest is as in `columns`.
         unsafe { self.passes.fields(&fields, maps) }
     }
 }
@@ -252,7 +253,7 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
     fn forward(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
         check_length("density map", rho.len(), self.passes.maps * self.bins)?;
         check_aligned("density map", *rho.address(), WIDEST)?;
-        // SAFETY: of every map ρ holds `bins` values, P a complex number for two bins of whole
+        // SAFETY: for every map, ρ holds `bins` values and P a complex number for two bins of whole
         // panels.
         unsafe { self.passes.forward(rho, (&self.passes.p).into(), self.across) }
     }

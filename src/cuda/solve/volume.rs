@@ -1,8 +1,8 @@
-//! The solve in three dimensions on a device: `kernels/solve/volume.cu` between a DCT and four
+//! The solve in three dimensions on a device: `kernels/solve/volume.cu`, between a DCT and four
 //! inverses of all axes.
 //!
-//! An inverse with a sine along an axis is one with cosines of the coefficients in reverse, of which
-//! odd values are negated: w(n−k)·a(n−k) at k.
+//! An inverse with a sine along an axis is an inverse with cosines of the reversed coefficients,
+//! with odd values negated: w(n−k)·a(n−k) at k.
 
 use crate::cuda::device::bindings::solve::{VolumeCoefficients, VolumeSigns};
 use crate::cuda::device::{
@@ -13,7 +13,7 @@ use crate::spectral::{Spectrum, check_bin};
 use crate::transform::{Method, TransformNd, check_shape};
 use std::f64::consts::PI;
 
-/// Results of a solve in three dimensions, in device memory, each `[nx][ny][nz]`.
+/// The results of a solve in three dimensions, in device memory, each `[nx][ny][nz]`.
 pub struct VolumeFields<T: CudaReal> {
     /// φ, in bin widths (along x) squared.
     pub potential: DeviceVec<T>,
@@ -37,8 +37,8 @@ impl<T: CudaReal> VolumeFields<T> {
     }
 }
 
-/// A planned solve of densities of `nx × ny × nz` bins, z contiguous, on a device: see
-/// [`VolumeSolver`](crate::cpu::solve::VolumeSolver) of the CPU for what is solved.
+/// A planned solve of densities of `nx × ny × nz` bins, z contiguous, on a device. For the
+/// equations see the CPU's [`VolumeSolver`](crate::cpu::solve::VolumeSolver).
 pub struct VolumeSolver<T: CudaReal> {
     gpu: Gpu,
     shape: [u32; 3],
@@ -48,18 +48,18 @@ pub struct VolumeSolver<T: CudaReal> {
     idct: Plan<T>,
     /// DCT of ρ.
     spectrum: DeviceVec<T>,
-    /// What an inverse starts from.
+    /// The input of an inverse.
     coefficients: DeviceVec<T>,
     scaling: Kernel<VolumeCoefficients<T>>,
     signs: Kernel<VolumeSigns<T>>,
-    /// What the energy's sum over the grid needs between its two stages.
+    /// Memory for the energy's sum over the grid between its two stages.
     partial: DeviceVec<f64>,
     ticket: DeviceVec<u32>,
 }
 
 impl<T: CudaReal> VolumeSolver<T> {
-    /// Plans a solve of `shape` bins, of which each is `bin` long along x, y and z. Only the ratios
-    /// of `bin` matter.
+    /// Plans a solve of `shape` bins. Each bin has the lengths `bin` along x, y and z, of which
+    /// only the ratios matter.
     ///
     /// # Errors
     /// [`CudaError::Shape`] when a size is zero or the sizes are beyond any memory, or a length is
@@ -99,16 +99,16 @@ impl<T: CudaReal> VolumeSolver<T> {
         })
     }
 
-    /// Returns how its transforms are computed.
+    /// Returns the method of its transforms.
     pub fn path(&self) -> Path {
         self.dct.path()
     }
 
-    /// Enqueues φ, E and the energy of `rho`. Nothing is allocated, and nothing waits for the
-    /// device.
+    /// Enqueues φ, E and the energy of `rho`. It neither allocates nor waits for the device.
     ///
     /// # Errors
-    /// When an array does not have `nx × ny × nz` values or is of another device, or a launch fails.
+    /// When an array does not have `nx × ny × nz` values or belongs to another device, or a launch
+    /// fails.
     pub fn solve(
         &mut self,
         rho: &DeviceVec<T>,
@@ -140,8 +140,8 @@ impl<T: CudaReal> VolumeSolver<T> {
                 ticket: (&self.ticket).into(),
                 energy: (&*energy).into(),
             };
-            // SAFETY: both arrays have nx·ny·nz values, fewer than 2³¹; the energy is one number, and
-            // the scratch was made for this launch.
+            // SAFETY: both arrays have nx·ny·nz values, fewer than 2³¹; the energy is one number,
+            // and the scratch memory was made for this launch.
             unsafe { self.scaling.launch(&self.gpu, &arguments)? };
             self.idct.run(&self.coefficients, &mut *output)?;
             if let Some(axis) = map.checked_sub(1) {

@@ -1,9 +1,10 @@
 //! DCTs of lines by a real FFT of 4N or 2N values, for the paper's tables:
 //! `kernels/fft/longer.cuh`.
 //!
-//! Jiang et al., algorithm "Four algorithms of 1D DCT via 1D FFT", without the 2 that its outputs
-//! have over the definitions. In values of a line, a transform moves 2N + 2L with its own kernels,
-//! L the FFT's length, and its FFT at least 2L; that is why the N-point one is fastest.
+//! Source: Jiang et al., algorithm "Four algorithms of 1D DCT via 1D FFT", without the factor 2 of
+//! its outputs relative to the definitions. For a line, a transform's own kernels move 2N + 2L
+//! values, where L is the FFT's length, and its FFT moves at least 2L. The N-point algorithm is
+//! therefore the fastest.
 
 use super::check_shape;
 use crate::cuda::device::bindings::fft::{DctPostLong, DctPre4n};
@@ -14,7 +15,7 @@ use crate::cuda::fft::{RealFft, twiddles};
 use crate::cuda::lines::spectral;
 use crate::transform::variants::Algorithm1d;
 
-/// Lines of a plan.
+/// The number of lines of a plan.
 const ROWS: usize = 1;
 
 /// The DCT of one line by the 4N- and 2N-point algorithms.
@@ -28,7 +29,7 @@ pub(crate) struct Longer<T: CudaReal> {
     fft: RealFft<T>,
     pre: Kernel<DctPre4n<T>>,
     post: Kernel<DctPostLong<T>>,
-    /// The FFT's real side and its complex one.
+    /// The FFT's real side and its complex side.
     values: DeviceVec<T>,
     spectra: DeviceVec<T::Complex>,
 }
@@ -69,19 +70,19 @@ impl<T: CudaReal> Longer<T> {
         check_length("transformed array", output.len(), n as usize)?;
         let r#in = Array::from(input).cast();
         let arguments = DctPre4n { r#in, out: (&*values).into(), rows, n };
-        // SAFETY: compiled for input of type T; the input holds a line, checked above, and `values`
-        // the FFT's length.
+        // SAFETY: compiled for input of type T; the input holds a line (checked above), and
+        // `values` the FFT's length.
         unsafe { pre.launch(gpu, &arguments) }?;
         fft.run_forward(&*values, &mut *spectra)?;
-        // The sum has every term twice in a mirrored line, and the 4N-point line is placed so that
-        // nothing is left to turn.
+        // The sum has every term twice in a mirrored line, and the 4N-point line is positioned so
+        // that it needs no rotation.
         let scale = T::cast(if *algorithm == Algorithm1d::PaddedTwoN { 1.0 } else { 0.5 });
         let rotated = i32::from(*algorithm != Algorithm1d::FourN);
         let (r#in, out, w, half) =
             ((&*spectra).into(), (&*output).into(), (&*twiddles).into(), *half);
         let arguments = DctPostLong { r#in, out, rows, n, half, w, scale, rotated };
-        // SAFETY: the spectrum has `half` numbers, the table n + 1, and the output a line, checked
-        // above.
+        // SAFETY: the spectrum has `half` numbers, the table n + 1, and the output a line (checked
+        // above).
         unsafe { post.launch(gpu, &arguments) }
     }
 }

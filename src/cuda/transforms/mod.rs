@@ -1,11 +1,11 @@
-//! Single transforms in device memory, as a library: DCT, IDCT and IDXST of
-//! lines, maps, volumes and arrays of more dimensions (definitions:
-//! [`crate::transform`]), batched, in `f32` and `f64`, of any lengths from 1 on.
+//! Single transforms in device memory, as a library: DCT, IDCT and IDXST of lines, maps, volumes
+//! and arrays of more dimensions (definitions: [`crate::transform`]). They are batched, in `f32`
+//! and `f64`, of any lengths from 1 on.
 //!
 //! [`Plan`] is for lines ([`Plan::of_lines`]: DCT, IDCT, IDXST), maps ([`Plan::of_maps`]: DCT,
 //! IDCT, IDCT_IDXST, IDXST_IDCT) and arrays of any number of axes ([`Plan::of_arrays`]: DCT, IDCT).
-//! [`Path`] says how it computes: by line kernels of our own where there are such for all lengths,
-//! otherwise through cuFFT.
+//! [`Path`] is its method: the crate's own line kernels if they support all lengths, otherwise
+//! cuFFT.
 //!
 //! ```no_run
 //! use placefield::cuda::Gpu;
@@ -20,14 +20,15 @@
 //! # Ok::<(), placefield::cuda::CudaError>(())
 //! ```
 //!
-//! A plan owns its tables, its FFTs and every buffer between its kernels. Running one only enqueues
-//! on the [`Gpu`](crate::cuda::Gpu)'s stream: nothing is allocated, nothing waits, so it can be
-//! captured in a [`Graph`](super::Graph). Input and output come from the same
-//! [`Gpu`](crate::cuda::Gpu), are never the same, and lie one array after the other, last axis
-//! contiguous. The input may hold integers ([`Input`]): the first kernel converts as it reads.
+//! A plan owns its tables, its FFTs and every buffer between its kernels. Running a plan only
+//! enqueues on the [`Gpu`](crate::cuda::Gpu)'s stream. It neither allocates nor waits, so a
+//! [`Graph`](super::Graph) can capture it. Input and output belong to the same
+//! [`Gpu`](crate::cuda::Gpu), are never the same memory, and contain one array after the other,
+//! last axis contiguous. The input may hold integers ([`Input`]): the first kernel converts as it
+//! reads.
 //!
-//! A plan has three [`Stage`]s where it is made of one FFT, and can enqueue one at a time, to be
-//! timed; [`KernelUse`] says what its own kernels take of the device.
+//! A plan that consists of one FFT has three [`Stage`]s. It can enqueue one stage at a time, for
+//! timing. [`KernelUse`] gives the device resources that its own kernels use.
 
 mod longer;
 mod plan;
@@ -38,11 +39,11 @@ pub use crate::cuda::fft::Stage;
 pub(crate) use longer::Longer;
 pub use plan::{Path, Plan};
 
-/// Lengths and batches that cuFFT and a launch can take.
+/// Checks that cuFFT and a launch can handle the lengths and the batch.
 fn check_shape(shape: &[usize], batch: usize) -> Result<(), CudaError> {
     let values = crate::transform::check_shape(shape, batch)?;
-    // cuFFT counts lengths and batches in 31 bits; the longest FFT of a line takes four
-    // times the length, and row-column transforms as many lines as there are.
+    // cuFFT counts lengths and batches in 31 bits. The longest FFT of a line has four times the
+    // line's length, and row-column transforms have as many lines as the array.
     let lines = values / shape.iter().min().unwrap_or(&1);
     if shape.iter().all(|&n| n <= 1 << 28) && lines < 1 << 31 {
         return Ok(());

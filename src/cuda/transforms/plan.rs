@@ -1,4 +1,4 @@
-//! One plan for every transform: lines, maps, volumes and arrays of more axes.
+//! One type of plan for every transform: lines, maps, volumes and arrays of more axes.
 
 use super::{Stage, check_shape};
 use crate::cuda::device::bindings::fft::Kept;
@@ -12,17 +12,17 @@ use crate::transform::variants::{PostProcessing, Reorder};
 use crate::transform::{Method, Transform, Transform1d, TransformNd};
 use std::marker::PhantomData;
 
-/// How a [`Plan`] computes.
+/// The method of a [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Path {
-    /// One pass along each axis, with all that comes before and after a line's FFT
-    /// done in registers: 2 values read or written for each, and axis.
+    /// One pass along each axis, with all steps before and after a line's FFT done in registers: 2
+    /// values read or written for each value and axis.
     Lines,
-    /// Pre-processing, one real FFT of all axes by cuFFT, post-processing; of more than three axes
-    /// two or three at a time, with transposes between.
+    /// Pre-processing, one real FFT of all axes by cuFFT, post-processing. More than three axes are
+    /// transformed two or three at a time, with transposes between.
     Fused,
-    /// One axis at a time, with transposes between: four passes along each.
+    /// One axis at a time, with transposes between: four passes along each axis.
     RowColumn,
 }
 
@@ -33,18 +33,18 @@ pub struct Plan<T: CudaReal, I: Input<T> = T> {
     shape: Vec<usize>,
     batch: usize,
     implementation: Implementation<T>,
-    /// Counter of a plan that is ready for thresholds.
+    /// The counter of a plan that is ready for thresholds.
     counter: Option<DeviceVec<Kept>>,
     of: PhantomData<fn(I)>,
 }
 
 enum Implementation<T: CudaReal> {
     Lines(Box<LineTransform<T>>),
-    /// With the sines of every round.
+    /// The rounds, and the sines of every round.
     Rounds(Box<Rounds<T>>, Vec<Sines>),
 }
 
-/// Returns how many of the last axes every round takes, the last ones first.
+/// Returns the number of axes of every round, the last axes first.
 fn rounds(method: Method, axes: usize) -> Vec<usize> {
     match axes {
         _ if method == Method::RowColumn => vec![1; axes],
@@ -56,8 +56,8 @@ fn rounds(method: Method, axes: usize) -> Vec<usize> {
 
 impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// Returns a plan for `batch` lines of `n` values, one after the other in memory.
-    /// [`Method::Fastest`] is [`Path::Lines`] where there are such lines, else, and as any other
-    /// method, one FFT of `n` values.
+    /// [`Method::Fastest`] is [`Path::Lines`] if the device supports such lines. Otherwise it is
+    /// one FFT of `n` values, as is any other method.
     ///
     /// # Errors
     /// See [`Plan::of_maps`].
@@ -82,8 +82,8 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
 
     /// Returns a plan for `batch` maps of `nx` × `ny` values, one after the other in memory.
     ///
-    /// [`Method::Fastest`] is [`Path::Lines`] where both lengths are multiples of 4, have no prime
-    /// factor above 5 and fit the device's shared memory, and else [`Method::Fused`].
+    /// [`Method::Fastest`] is [`Path::Lines`] if both lengths are multiples of 4, have no prime
+    /// factor above 5 and fit the device's shared memory. Otherwise it is [`Method::Fused`].
     ///
     /// # Errors
     /// [`CudaError::Shape`] for lengths or batches of zero or beyond any memory,
@@ -171,7 +171,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         Ok(Plan { gpu, forward, shape, batch, implementation, counter, of: PhantomData })
     }
 
-    /// Makes a DCT's plan ready for [`Plan::run_thresholded`].
+    /// Prepares a DCT's plan for [`Plan::run_thresholded`].
     ///
     /// # Errors
     /// [`CudaError::NotPlanned`] for an inverse; else when a kernel cannot be compiled.
@@ -200,7 +200,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         self.batch * self.shape.iter().product::<usize>()
     }
 
-    /// Returns how it computes.
+    /// Returns the plan's method.
     pub fn path(&self) -> Path {
         match &self.implementation {
             Implementation::Lines(_) => Path::Lines,
@@ -213,7 +213,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         }
     }
 
-    /// Enqueues the transform of every array; both buffers hold as many values as all arrays.
+    /// Enqueues the transform of every array. Both buffers hold the values of all arrays.
     ///
     /// # Errors
     /// When a buffer has the wrong length or does not begin at a multiple of 16 bytes, or a launch
@@ -226,9 +226,9 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         self.run_with(input.into(), output.into(), None)
     }
 
-    /// Enqueues a DCT whose coefficients smaller in magnitude than `epsilon`
-    /// become zero, as the last kernel writes them: no pass of its own
-    /// (Jiang et al., "Image Compression"). `kept`, one number, gets how many are not.
+    /// Enqueues a DCT whose coefficients smaller in magnitude than `epsilon` become zero. The last
+    /// kernel zeroes them as it writes, without an additional pass (Jiang et al., "Image
+    /// Compression"). `kept`, one number, becomes the count of the others.
     ///
     /// # Errors
     /// [`CudaError::NotPlanned`] for a plan without [`Plan::with_threshold`]; else as
@@ -267,11 +267,11 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         }
     }
 
-    /// Enqueues one stage of a transform through one FFT on what the one before it left in the
-    /// plan, or, after the first stage of a DCT, in `output`.
+    /// Enqueues one stage of a transform through one FFT. Its input is the previous stage's output
+    /// in the plan, or in `output` after the first stage of a DCT.
     ///
     /// # Errors
-    /// [`CudaError::NotPlanned`] for a plan that is not made of stages; else as [`Plan::run`].
+    /// [`CudaError::NotPlanned`] for a plan that does not consist of stages; else as [`Plan::run`].
     pub fn run_stage(
         &mut self,
         stage: Stage,
@@ -302,10 +302,10 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         check_aligned("transformed array", *output.address(), WIDEST)
     }
 
-    /// Returns the plan's own kernels in the order in which they run, the FFTs left out.
+    /// Returns the plan's own kernels in the order in which they run, without the FFTs.
     ///
     /// # Errors
-    /// When the driver refuses to say.
+    /// When the driver does not report it.
     pub fn kernels(&self) -> Result<Vec<KernelUse>, CudaError> {
         let map = self.values() * size_of::<T>();
         let of = |(kernel, bytes): (&Function, usize)| {
