@@ -16,8 +16,8 @@
 //! # ) -> Result<(), EngineError> {
 //! let (gpu, values) = (engine.gpu().clone(), 2 * engine.bodies().len());
 //! let options = GradientOptions::default().layout(Layout::Halves).weight(-1.0).accumulate(true);
-//! // SAFETY: both addresses are of so many values in memory of this device, which lives and
-//! // which only work on this stream uses until the step has run.
+//! // SAFETY: both addresses hold `values` values in memory of this device. The memory lives, and
+//! // only work on this stream uses it, until the step has run.
 //! unsafe {
 //!     let positions = interop::view(&gpu, positions, values)?; // x of all bodies, then y
 //!     let gradient = interop::view_mut(&gpu, gradient, values)?;
@@ -34,7 +34,7 @@
 //!
 //! # Through cudarc
 //!
-//! cudarc orders work between streams with its own events, which this library's context disables:
+//! cudarc orders work between streams with events, which this library's context disables:
 //! everything here runs on the one stream of a [`Gpu`], whose order is the only synchronisation.
 //! These functions are therefore `unsafe`: a user of another stream makes the streams wait for each
 //! other, by events or by the host.
@@ -95,18 +95,18 @@ pub unsafe fn stream(gpu: &Gpu) -> Arc<CudaStream> {
 /// run before one is captured. The first capture after other work waits for that work on the host.
 ///
 /// # Errors
-/// [`CudaError::OtherContext`] for a stream of another context than the device's primary one,
+/// [`CudaError::OtherContext`] for a stream of another context than the device's primary one;
 /// [`CudaError::Capturing`] inside another `on_stream` or a capture by
 /// [`Graph::capture`](super::Graph::capture), and when the driver refuses. Work is enqueued even if
 /// the driver refuses to mark its end, which happens only after the device has failed.
 ///
 /// # Safety
 /// `stream` lives until the work has been enqueued. If a graph is captured with such work, the
-/// caller ensures that
-/// - the graph runs only while the engines and plans whose work it contains, and their memory, live
-///   at the same addresses (an engine frees its memory when it is dropped and in
-///   [`Engine::set_charge`](crate::engine::Engine::set_charge));
-/// - the graph's runs and other work of this `gpu` are ordered: if a run is enqueued to a stream,
+/// caller ensures:
+/// - The graph runs only while the engines and plans whose work it contains, and their memory, live
+///   at the same addresses. (An engine frees its memory when it is dropped and in
+///   [`Engine::set_charge`](crate::engine::Engine::set_charge).)
+/// - The graph's runs and other work of this `gpu` are ordered: if a run is enqueued to a stream,
 ///   the next work of this `gpu` is requested by `on_stream` with that stream.
 pub unsafe fn on_stream<R>(
     gpu: &Gpu,
@@ -117,13 +117,12 @@ pub unsafe fn on_stream<R>(
     unsafe { gpu.on_stream(stream, body) }
 }
 
-/// Returns a read-only view of `length` values at `address`, in memory owned elsewhere on this
-/// device.
+/// Returns a read-only view of `length` values at `address`, device memory owned elsewhere.
 ///
 /// # Errors
-/// [`CudaError::BadAddress`] if the address is not aligned to its values, if there is no memory of
-/// `gpu`'s device at the address, or if the values are known to exceed the memory. The end is known
-/// for memory from `cudaMalloc`; a caching allocator hands out parts of its memory.
+/// [`CudaError::BadAddress`] if the address is not aligned to its values, is not in memory of
+/// `gpu`'s device, or the values are known to exceed that memory. The end is known for memory from
+/// `cudaMalloc`; a caching allocator hands out parts of its memory.
 ///
 /// # Safety
 /// At `address` there are this many values, which have been written. They live, and nothing writes

@@ -124,8 +124,7 @@ pub(crate) unsafe trait KernelArgument {
     }
 }
 
-// SAFETY: numbers are alike on host and device, and `build.rs` makes the structures from the
-// kernels'.
+// SAFETY: numbers are alike on both sides, and `build.rs` makes structures from the kernels'.
 unsafe impl<E: DeviceValue> KernelArgument for E {}
 
 // SAFETY: an address is passed as a pointer to values of this type.

@@ -178,7 +178,7 @@ pub enum CudaError {
         /// The reason.
         reason: String,
     },
-    /// A pipeline that only solves was asked for a single transform.
+    /// The pipeline only solves and has no single transforms.
     #[error("the {0} pipeline has no transform of a single map")]
     SolvesOnly(Pipeline),
     /// Devices cannot work together, for this reason.

@@ -85,8 +85,7 @@ pub struct KernelOrigin {
     pub unit: &'static str,
     /// Its precision.
     pub precision: Precision,
-    /// The macros that it was compiled with, as `NAME=VALUE`, sorted by name and separated by
-    /// spaces.
+    /// Its macros as `NAME=VALUE`, sorted by name and separated by spaces.
     pub defined: String,
     /// The origin of its code.
     pub origin: Origin,
@@ -281,8 +280,7 @@ impl Gpu {
         let mut missing: Vec<(&Instance, &Arc<ModuleSlot>)> =
             instances.iter().zip(&places).collect();
         missing.retain(|(_, place)| place.loaded.get().is_none());
-        // Threads that need several instances wait for them in one order, so that no deadlock
-        // occurs.
+        // Threads that need several wait for them in one order, which prevents deadlocks.
         missing.sort_by_key(|(_, place)| Arc::as_ptr(place));
         missing.dedup_by_key(|(_, place)| Arc::as_ptr(place));
         let _alone: Vec<_> = missing.iter().map(|(_, place)| place.loading.lock()).collect();

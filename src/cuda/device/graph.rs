@@ -18,9 +18,9 @@ pub struct Graph {
 unsafe impl Send for Graph {}
 
 impl Graph {
-    /// Captures the work that `body` enqueues; none of it runs yet. Other threads that use the same
-    /// [`Gpu`] meanwhile wait until the capture is over, so that none of their work becomes a part
-    /// of it.
+    /// Captures the work that `body` enqueues; it does not run yet. Other threads that use the same
+    /// [`Gpu`] meanwhile wait until the capture is over, so that the graph contains none of their
+    /// work.
     ///
     /// Capture ends even if `body` fails or panics, so the stream stays usable.
     ///

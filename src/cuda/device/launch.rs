@@ -33,8 +33,7 @@ pub(crate) struct Function {
     pub(crate) config: LaunchConfig,
     /// Whether the kernel's start may overlap with the end of the kernel before it.
     overlaps: bool,
-    /// Sizes of its parameters in bytes, if the driver reports them; only in builds with debug
-    /// assertions.
+    /// Sizes of its parameters, if the driver reports them; with debug assertions only.
     parameters: Option<Vec<usize>>,
 }
 
@@ -107,11 +106,11 @@ impl<A: Arguments> Kernel<A> {
         self
     }
 
-    /// Returns the same kernel with a start that may overlap with the end of the kernel before it
-    /// in the stream (programmatic dependent launch, compute capability 9.0). Its blocks start as
-    /// soon as there is room for them, and then wait for that kernel's results. Only code compiled
-    /// for 9.0 or later waits itself (`wait_for_previous` in `kernels/device`). If the driver
-    /// compiles older PTX for a newer device, nothing overlaps.
+    /// Returns the same kernel, whose start may overlap with the end of the kernel before it in the
+    /// stream. This is programmatic dependent launch (compute capability 9.0). Its blocks start as
+    /// soon as there is room, and then wait for that kernel's results. Only code compiled for 9.0
+    /// or later does so (`wait_for_previous` in `kernels/device`). If the driver compiles older PTX
+    /// for a newer device, nothing overlaps.
     pub(crate) fn overlapping(mut self) -> Self {
         let compiled_for = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
         let waits = self.code.get_attribute(compiled_for).is_ok_and(|sm| sm >= 90);
@@ -283,8 +282,7 @@ pub(crate) fn blocks_for(elements: usize) -> LaunchConfig {
     grid_of(elements.div_ceil(BLOCK as usize).max(1))
 }
 
-/// Returns at most `blocks` blocks of [`BLOCK`] threads, and at most as many as the device runs at
-/// once.
+/// Returns up to `blocks` blocks of [`BLOCK`] threads, but no more than the device runs at once.
 pub(crate) fn blocks_at_once(
     gpu: &Gpu,
     kernel: &Function,

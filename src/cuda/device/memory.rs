@@ -5,8 +5,7 @@
 //! the memory ([`CudaError::OtherGpu`]).
 //!
 //! Public copies between host and device wait until they are done. [`Gpu::write_later`],
-//! [`Gpu::read_later`], [`Gpu::write_each`] and [`Pinned`] memory do not wait; only the crate uses
-//! them.
+//! [`Gpu::read_later`], [`Gpu::write_each`] and [`Pinned`] memory do not; only the crate uses them.
 
 use super::arguments::Pointer;
 use super::error::{CudaError, check_length};
@@ -542,8 +541,7 @@ impl<E: DeviceValue> Pinned<E> {
         self.start.as_ptr().expose_provenance() as u64
     }
 
-    /// Copies `from`, which must have this memory's length, to the host, and waits for all enqueued
-    /// work.
+    /// Copies `from`, which has this memory's length, to the host and waits for all enqueued work.
     pub(crate) fn receive(&mut self, from: &DeviceVec<E>) -> Result<&[E], CudaError> {
         // SAFETY: this owns the `length` values, and all have been written; nothing else uses them,
         // because `self` is borrowed exclusively.
@@ -558,12 +556,10 @@ impl<E: DeviceValue> Pinned<E> {
 
 impl Pinned<f64> {
     /// Waits until a kernel has written `number` at each of the last `flags` values, and returns
-    /// the values before them. The kernel writes nothing else here after the flags, but may not be
-    /// done yet.
+    /// the values before them. The kernel writes nothing here after the flags, but may still run.
     ///
     /// # Errors
-    /// The failure of the device since the last wait, if the number does not come within
-    /// [`POLLED`].
+    /// The device's failure since the last wait, if the number does not come within [`POLLED`].
     pub(crate) fn wait_for(&mut self, number: f64, flags: usize) -> Result<&[f64], CudaError> {
         self.gpu.stream_guard()?.check_not_capturing()?;
         let values = self.length - flags;
@@ -589,8 +585,7 @@ impl Pinned<f64> {
 
 impl<E: DeviceValue> Drop for Pinned<E> {
     fn drop(&mut self) {
-        // SAFETY: `malloc_host` allocated the memory, and work that is enqueued later does not use
-        // it.
+        // SAFETY: `malloc_host` allocated it, and work that is enqueued later does not use it.
         unsafe { self.gpu.free(Resource::Host(self.start.as_ptr().cast())) };
     }
 }

@@ -62,9 +62,8 @@ impl Capabilities {
 /// fails: missing parts are reported as missing, and an invalid limit is ignored here
 /// ([`Gpu::open`](super::Gpu::open) refuses it).
 ///
-/// Libraries without a version in their names come first, then NVRTC of CUDA 13
-/// (`libnvrtc.so.13`) before that of CUDA 12 (`.12`), and cuFFT of CUDA 13
-/// (`libcufft.so.12`) before that of CUDA 12 (`.11`).
+/// Libraries without a version in their names come first. Then CUDA 13 comes before CUDA 12: NVRTC
+/// `libnvrtc.so.13` before `.12`, and cuFFT `libcufft.so.12` before `.11`.
 pub fn probe() -> Capabilities {
     let limit = DeviceLimit::from_environment().unwrap_or_default();
     let mut found = probe_devices();

@@ -33,7 +33,7 @@ pub(super) struct StreamOrder {
     own: AtomicBool,
     /// Whether work has gone to another stream and the own stream has not waited for it.
     other: AtomicBool,
-    /// Recorded after the latest work of the own stream, and of the other one.
+    /// Events recorded after the latest work on the own stream and on the other stream.
     after_own: CudaEvent,
     after_other: CudaEvent,
 }
@@ -79,8 +79,7 @@ struct Current {
     for_caller: bool,
 }
 
-/// A caller's capture, and the stream in it. Work on two streams of one capture may run at the same
-/// time.
+/// A caller's capture, and the stream in it. Work on two of its streams may run at the same time.
 #[cfg(feature = "python")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallersCapture {
@@ -127,8 +126,8 @@ impl Drop for NoCapture<'_> {
     }
 }
 
-/// The current stream, whose context is current on this thread. No other thread captures while this
-/// guard exists.
+/// The current stream, whose context is current on this thread. While it exists, no other thread
+/// captures.
 pub(crate) struct StreamGuard<'a> {
     stream: sys::CUstream,
     capturing: bool,
@@ -332,8 +331,7 @@ impl Gpu {
         Ok(Some(CallersCapture { number, stream }))
     }
 
-    /// Returns the own stream for this thread's exclusive use in a capture: every other thread
-    /// waits.
+    /// Returns the own stream for this thread alone, in a capture: every other thread waits.
     pub(crate) fn capture_guard(&self) -> Result<CaptureGuard<'_>, CudaError> {
         self.reserve(self.stream().cu_stream(), true)
     }
@@ -461,8 +459,7 @@ impl Gpu {
     /// Refuses a stream of another context.
     fn check_stream(&self, stream: sys::CUstream) -> Result<(), CudaError> {
         let mut context = null_mut();
-        // SAFETY: the stream lives, as the caller of `on_stream` promises; the call writes one
-        // context.
+        // SAFETY: the stream lives, as the caller of `on_stream` promises; one context is written.
         unsafe { sys::cuStreamGetCtx(stream, &mut context) }.result()?;
         if context == self.context().cu_ctx() { Ok(()) } else { Err(CudaError::OtherContext) }
     }
@@ -595,8 +592,8 @@ fn in_a_thread<'scope, R: Send + 'scope>(
 
 fn wait_for(event: &CudaEvent, stream: sys::CUstream) -> Result<(), CudaError> {
     let plain = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-    // SAFETY: the stream belongs to the current context; the event lives, and may belong to another
-    // context.
+    // SAFETY: the stream belongs to the current context; the event lives, and may belong to
+    // another.
     Ok(unsafe { result::stream::wait_event(stream, event.cu_event(), plain) }?)
 }
 

@@ -6,8 +6,7 @@ use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{CudaEvent, DriverError};
 use serde::{Deserialize, Serialize};
 
-/// Points of a stream's work whose times are known once the work has run, also if it is a
-/// [`Graph`](super::Graph)'s work.
+/// Points of a stream's or a [`Graph`](super::Graph)'s work, whose times are known once it has run.
 pub struct Marks {
     gpu: Gpu,
     events: Vec<CudaEvent>,

@@ -1,10 +1,9 @@
-//! Transforms of one to three axes through one real FFT of all of them: `kernels/fft`, around
-//! cuFFT.
+//! Transforms of one to three axes through one real FFT: `kernels/fft`, around cuFFT.
 //!
 //! A forward transform is a reordering, the FFT and a post-processing. An inverse is a
 //! pre-processing, the FFT and a reordering (Jiang et al., algorithms 1 and 2, and on higher
-//! dimensions). For each value, the steps before and after the FFT read or write 2 values each.
-//! cuFFT reads or writes 2 or more for each axis.
+//! dimensions). For each value, pre- and post-processing read or write 2 each. cuFFT reads or
+//! writes 2 or more for each axis between them.
 
 use super::cufft::RealFft;
 use crate::cuda::device::bindings::fft::{
@@ -26,8 +25,8 @@ use std::sync::Arc;
 pub enum Stage {
     /// Reordering of a forward transform; twiddling of an inverse one.
     Pre,
-    /// The real FFT, by cuFFT. An inverse FFT destroys its input: run it after [`Stage::Pre`] if
-    /// values matter.
+    /// The real FFT, by cuFFT. An inverse destroys its input: run it after [`Stage::Pre`] if values
+    /// matter.
     Fft,
     /// Twiddling of a forward transform; reordering of an inverse one.
     Post,
@@ -47,8 +46,8 @@ impl Stage {
     }
 }
 
-/// The axes of a map along which an inverse uses sines: odd rows (x) or columns (y) of its output
-/// are negated.
+/// The axes of a map along which an inverse uses sines: it negates odd output rows (x) or columns
+/// (y).
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sines {
     pub(crate) x: bool,

@@ -20,8 +20,7 @@ pub(crate) fn instance(shape: &Shape, limits: Limits, lines: usize, does: Define
     defines
 }
 
-/// The integers that a transform can read, by their names in the kernels:
-/// `src/cuda/device/input.rs`.
+/// The kernels' names of the integers that a transform can read: `src/cuda/device/input.rs`.
 #[allow(dead_code)] // the crate asks the types
 pub(crate) const INTEGERS: [&str; 6] = ["u8", "i8", "u16", "i16", "u32", "i32"];
 
@@ -97,8 +96,7 @@ pub(crate) const FIRST: Pass<'static> = Pass {
     batch: false,
 };
 
-/// Returns the kernels of the solve of one map, or of several at once with `batch`: file, role and
-/// operations.
+/// Returns the kernels of the solve of one map, or with `batch` of several: file, role, operations.
 pub(crate) fn solve(batch: bool) -> [(&'static str, Role, Defines); 3] {
     let several = || if batch { vec![("PF_BATCH", "1".to_owned())] } else { Vec::new() };
     [

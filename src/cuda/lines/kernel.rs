@@ -143,8 +143,7 @@ impl<T: CudaReal, A: Arguments> LineKernel<T, A> {
         Ok(LineKernel { kernel: kernel.with(config), table: gpu.upload(&table)?, units, groups })
     }
 
-    /// Returns the launch that makes `outputs` maps of each map: several in the third pass of the
-    /// solve.
+    /// Returns the launch that makes `outputs` maps of each: several in the solve's third pass.
     pub(crate) fn config_for(&self, outputs: u32) -> LaunchConfig {
         let mut config = self.kernel.config;
         config.grid_dim.0 = (self.units * outputs).div_ceil(self.groups);

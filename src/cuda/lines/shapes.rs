@@ -1,12 +1,12 @@
 //! The division of lines over threads and blocks, as data.
 //!
 //! A line of n elements goes through an FFT of three or four stages of radices R, X1, X2 and R
-//! (`kernels/lines/block_fft.cuh`), its elements in the registers of n/2R threads. [`TABLE`]
+//! (`kernels/lines/block_fft.cuh`). Its elements are in the registers of n/2R threads. [`TABLE`]
 //! depends on the kind of pass, precision, length and size of shared memory. It gives the number of
 //! elements per thread, the number of lines side by side, and which exchanges go through shared
-//! memory in halves. Three questions are separate: which shapes can run ([`Shape::runs_on`], which
-//! no choice can change), the default without a measurement ([`choose`], from the table), and the
-//! results of measurements on this machine (`measured`).
+//! memory in halves. Three questions are separate. [`Shape::runs_on`] says which shapes can run,
+//! and no choice changes that. [`choose`] gives the default without a measurement, from the table.
+//! `measured` has the measurements on this machine.
 //!
 //! Depends on nothing else in the crate, so that `build.rs` can include it too.
 
@@ -61,8 +61,7 @@ impl SpectrumStorage {
         SpectrumStorage::Separate,
     ];
 
-    /// Returns the number of real numbers in shared memory of a thread with so many elements:
-    /// `PF_STORED`.
+    /// Returns a thread's real numbers in shared memory, given its elements: `PF_STORED`.
     fn stored(self, elements: usize) -> usize {
         match self {
             SpectrumStorage::Registers => 0,
@@ -145,8 +144,7 @@ pub(crate) const LONGEST: usize = 16384;
 const RADICES: [usize; 10] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 16];
 /// Possible numbers of elements per thread. They are multiples of 4, so lengths are too.
 const ELEMENTS: [usize; 7] = [4, 8, 12, 16, 20, 24, 32];
-/// Returns the largest number of elements that a thread has registers for, by bytes of a real
-/// number.
+/// Returns the most elements that a thread has registers for, by bytes of a real number.
 const fn most_elements(real: usize) -> usize {
     if real == 8 { 24 } else { 40 }
 }
@@ -172,8 +170,7 @@ impl Shape {
         self.lanes * self.groups
     }
 
-    /// Returns the number of elements that a thread has room for: `ROOM` of
-    /// `kernels/lines/block_fft.cuh`.
+    /// Returns the elements that a thread has room for: `ROOM` of `kernels/lines/block_fft.cuh`.
     fn room(&self) -> usize {
         room(self.n, self.elements, self.middle)
     }
@@ -216,7 +213,7 @@ impl Shape {
             && self.n.is_multiple_of(self.elements)
             && matches!(self.lanes, 1 | 2 | 4)
             && (1..=32).contains(&self.groups)
-            // A block of the solve holds part of a panel's columns, and copies 16 bytes at a time
+            // A block of the solve holds part of a panel's columns, and copies 16 bytes at once
             // asynchronously.
             && (!solve || self.groups == 1 && 4 * self.lanes * self.real <= 64)
             && (solve || self.keep == SpectrumStorage::Registers)
@@ -225,8 +222,7 @@ impl Shape {
             && self.threads() <= 1024
             // One warp of a block of the fields sums up the energy.
             && (self.role != Role::Fields || self.threads() >= WARP)
-            // The barrier of a group of whole warps has a separate number, and there are 16
-            // numbers.
+            // Each group of whole warps has a numbered barrier, and there are 16 numbers.
             && (self.groups < 16 || !(self.per_line() * self.lanes).is_multiple_of(WARP))
             && self.bytes() <= limits.shared
     }

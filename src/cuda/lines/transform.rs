@@ -78,8 +78,8 @@ pub(crate) fn panel<T: CudaReal>() -> usize {
     64 / size_of::<T::Complex>()
 }
 
-/// Returns the passes of a transform, in the order in which they run; `None` if a launch cannot
-/// count them.
+/// Returns a transform's passes in the order in which they run; `None` if a launch cannot count
+/// them.
 fn steps(&Arrays { forward, sines, shape, batch }: &Arrays<'_>) -> Option<Vec<Step>> {
     let count = |n: usize| u32::try_from(n).ok();
     let axes = shape.len();
@@ -305,8 +305,8 @@ impl<T: CudaReal> LineTransform<T> {
             // SAFETY: the arguments are for an instance compiled for this step. Input and output
             // hold `values` values (checked above), and the input has the type that the instance
             // was compiled for (asserted). `between` holds a complex number for two values of whole
-            // panels, the table belongs to the kernel's stages, and the blocks cover the lines of
-            // all maps.
+            // panels. The table belongs to the kernel's stages, and the blocks cover all maps'
+            // lines.
             unsafe { kernel.launch(&self.gpu, &arguments) }?;
         }
         Ok(())

@@ -2,9 +2,9 @@
 //!
 //! a(u,v) are the DCT coefficients of ρ, with wavenumbers w_u = πu/nx and w_v =
 //! (πv/ny)·(bin_x/bin_y). The potential's coefficients are a/(w_u² + w_v²), zero at u = v = 0. The
-//! field's coefficients are w_u and w_v times the potential's, synthesised with a sine along their
-//! own axis (ePlace, section on the numerical solution of Poisson's equation). By Parseval, Σ φ·ρ
-//! is a sum over the spectrum, which is computed in `f64` in a fixed order.
+//! field's are w_u and w_v times the potential's, synthesised with a sine along their own axis.
+//! Source: ePlace, section on the numerical solution of Poisson's equation. By Parseval, Σ φ·ρ is a
+//! sum over the spectrum, which is computed in `f64` in a fixed order.
 
 pub(crate) use crate::cuda::device::bindings::solve::{FieldMaps, Green};
 use crate::cuda::device::{
@@ -27,8 +27,7 @@ pub struct Fields<T: CudaReal> {
     pub field_x: DeviceVec<T>,
     /// E along y, `[nx][ny]`, in bin widths.
     pub field_y: DeviceVec<T>,
-    /// One number: Σ φ·ρ over bins. For several maps: the sum over all maps, then one number per
-    /// map.
+    /// One number: Σ φ·ρ over bins. For several maps: the total, then one per map.
     pub energy: DeviceVec<f64>,
 }
 
@@ -96,7 +95,7 @@ pub(crate) fn check_fields<T: CudaReal>(
     gpu.check("energy", energy, with_total(maps))
 }
 
-/// Returns the number of energies for `maps` maps: one in total, plus one per map if there are
+/// Returns the number of energies for `maps` maps: the total, plus one per map if there are
 /// several.
 pub(crate) fn with_total(maps: usize) -> usize {
     if maps == 1 { 1 } else { 1 + maps }

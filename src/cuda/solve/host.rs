@@ -71,8 +71,7 @@ impl<T: CudaReal> HostSolve<T> {
         graph.run(
             &mut || solver.solve(rho, fields),
             |solve| solve(),
-            // SAFETY: the graph is stored beside the buffers and the plan that it uses, and dropped
-            // before them.
+            // SAFETY: stored beside the buffers and the plan that it uses, and dropped before them.
             |solve| unsafe { Graph::capture(gpu, solve) },
             |_, graph| graph.launch(),
         )

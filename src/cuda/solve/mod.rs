@@ -25,7 +25,7 @@ use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 
 /// Returns the solver of a pipeline. Where [`ThreePass`] does not support the grid or the device,
-/// the fused pipeline replaces it; [`FieldSolver::pipeline`] returns the one that runs.
+/// the fused pipeline replaces it; [`FieldSolver::pipeline`] returns the actual pipeline.
 ///
 /// ```no_run
 /// use placefield::cuda::{self, Fields, Gpu};

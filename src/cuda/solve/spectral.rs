@@ -5,8 +5,7 @@
 //! writes 28 values per bin, with its inverses as one batch. It takes 32 if every transform has
 //! three separate stages, as in the paper. Both count a 2-D FFT as two passes. In the row-column
 //! pipeline, a transform is eight passes over the map, along y and then along x, and a solve is 32
-//! (64 values). Scaling in the spectrum costs no additional pass, because the pre-processing does
-//! it.
+//! (64 values). The pre-processing scales the spectrum without an additional pass.
 
 use super::field_solver::{FieldSolver, FieldsMut, Green, private};
 use crate::cuda::device::bindings::solve::{SolvePre, SolveSpectra};

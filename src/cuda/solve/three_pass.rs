@@ -28,8 +28,8 @@ use crate::grid::BinGrid;
 /// Up to this many bins, passes overlap if the device can: an H200 gains some 3 % at 512² and loses
 /// up to 15 % at 1024² and beyond.
 const OVERLAP: usize = 1 << 18;
-/// `Green::scale` times the number of bins: the round trip's 4, times the four factors ½ that the
-/// kernels omit.
+/// `Green::scale` times the number of bins: the round trip's 4 times the kernels' four omitted
+/// factors ½.
 const SCALE: f64 = 0.25;
 
 /// The kernels of the three passes on a device, and the memory between the last two. The first pass
@@ -176,8 +176,7 @@ impl<T: CudaReal> ThreePass<T> {
         Shapes::of(gpu).is_ok_and(|shapes| Self::instances(&shapes, grid, 1).is_ok())
     }
 
-    /// Compiles (or loads) the kernels of both line lengths and allocates everything that a solve
-    /// needs.
+    /// Compiles (or loads) the kernels of both line lengths and allocates all memory of a solve.
     ///
     /// # Errors
     /// [`CudaError::NoThreePass`] for an unsupported grid or device; else when kernels cannot be

@@ -107,7 +107,7 @@ impl<T: CudaReal> VolumeSolver<T> {
     /// Enqueues φ, E and the energy of `rho`. It neither allocates nor waits for the device.
     ///
     /// # Errors
-    /// When an array does not have `nx × ny × nz` values or belongs to another device, or a launch
+    /// When an array does not have `nx × ny × nz` values, another device owns it, or a launch
     /// fails.
     pub fn solve(
         &mut self,

@@ -81,8 +81,8 @@ impl<T: CudaReal> Longer<T> {
         let (r#in, out, w, half) =
             ((&*spectra).into(), (&*output).into(), (&*twiddles).into(), *half);
         let arguments = DctPostLong { r#in, out, rows, n, half, w, scale, rotated };
-        // SAFETY: the spectrum has `half` numbers, the table n + 1, and the output a line (checked
-        // above).
+        // SAFETY: the spectrum has `half` numbers, the table n + 1, and the output a line: checked
+        // above.
         unsafe { post.launch(gpu, &arguments) }
     }
 }

@@ -4,8 +4,7 @@
 //!
 //! [`Plan`] is for lines ([`Plan::of_lines`]: DCT, IDCT, IDXST), maps ([`Plan::of_maps`]: DCT,
 //! IDCT, IDCT_IDXST, IDXST_IDCT) and arrays of any number of axes ([`Plan::of_arrays`]: DCT, IDCT).
-//! [`Path`] is its method: the crate's own line kernels if they support all lengths, otherwise
-//! cuFFT.
+//! [`Path`] is its method: line kernels of the crate if they support all lengths, else cuFFT.
 //!
 //! ```no_run
 //! use placefield::cuda::Gpu;

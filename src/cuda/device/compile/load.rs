@@ -72,8 +72,7 @@ impl Instance {
         Ok(Instance { unit: unit_name(unit)?, precision: T::PRECISION, defines })
     }
 
-    /// Returns the macros as `NAME=VALUE`, separated by spaces, in the form that the program's
-    /// images use.
+    /// Returns the macros as `NAME=VALUE`, separated by spaces, as the program's images have them.
     pub(in crate::cuda::device) fn defined(&self) -> String {
         let defines = self.defines.iter().map(|(name, value)| format!("{name}={value}"));
         defines.collect::<Vec<_>>().join(" ")

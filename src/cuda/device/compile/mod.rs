@@ -7,8 +7,8 @@
 //! program built with `PLACEFIELD_PRECOMPILE` already contains most code and needs no NVRTC for it.
 //!
 //! The cache is `$PLACEFIELD_CACHE`, else `$XDG_CACHE_HOME/placefield`, else `~/.cache/placefield`,
-//! and takes 512 MB at most. If the cache cannot be read or written, the start takes longer but the
-//! run succeeds.
+//! and takes 512 MB at most. A cache that cannot be read or written costs time, but the run
+//! succeeds.
 
 mod cache;
 mod load;
@@ -74,8 +74,7 @@ pub fn nvrtc_version() -> Option<(i32, i32)> {
     static FOUND: OnceLock<Option<(i32, i32)>> = OnceLock::new();
     *FOUND.get_or_init(|| {
         let (mut major, mut minor) = (0, 0);
-        // SAFETY: opens the library and closes it again; writes two integers if the library is
-        // there.
+        // SAFETY: opens the library and closes it again; writes two integers if it is there.
         unsafe {
             let found = sys::is_culib_present();
             let told = found && sys::nvrtcVersion(&mut major, &mut minor).result().is_ok();
