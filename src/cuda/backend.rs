@@ -1,23 +1,23 @@
 //! A [`Backend`] that lives on one or several NVIDIA GPUs.
 //!
-//! Positions, gradients and the kept placement stay in device memory; the host sends ten numbers
-//! per evaluation and reads twelve, which is the only time that it waits. A proposal is one
-//! captured graph for each device: step, then wirelength at the same time as density, solve and force, then the
-//! gradient; which vectors take which part is among the numbers sent. There are two such graphs,
-//! one of which times its stages.
+//! Positions, gradients and the kept placement stay in device memory. For each evaluation the host
+//! sends ten numbers and reads twelve; it waits only for that read. A proposal is one captured
+//! graph for each device. The graph takes the step, then computes the wirelength concurrently with
+//! density, solve and force, and then the gradient. The numbers sent say which vectors have which
+//! role. There are two such graphs, one of which times its stages.
 //!
-//! Several devices ([`CudaEngine::on_peers`]) have a share of the bodies each, which they move, and
-//! of the nets. Every device works on the density of the bodies in its tiles, and gets the
-//! positions of these and of the cells on its nets; forces and pins' gradients go to the device
-//! that moves the body. No sum depends on how many devices there are: a placement has the bits of
-//! one device where the solve has them ([`EngineOptions::deterministic`]; else the solve by slabs
-//! may round differently here and there).
+//! Each of several devices ([`CudaEngine::on_peers`]) has a share of the bodies, which it moves,
+//! and of the nets. Every device computes the density of the bodies in its tiles. It receives the
+//! positions of these bodies and of the cells on its nets. Forces and pins' gradients go to the
+//! device that moves the body. No sum depends on the number of devices. So a placement is
+//! bit-identical to one device if the solve is ([`EngineOptions::deterministic`]). Otherwise the
+//! solve by slabs may round differently here and there.
 //!
-//! Bodies stay in the caller's order, and the engine orders them by tile before a
-//! step when enough of them are outside their halos. In slot order an H200 would save
-//! some 0.1 of 0.8 ms per iteration at bigblue4's size (density and force without permutations)
-//! and spend a part of that again: every pin would look up its body's slot, and
-//! every new order, one in five iterations, would move ten more arrays.
+//! Bodies stay in the caller's order. The engine orders them by tile before a step if enough of
+//! them are outside their halos. In slot order an H200 would save some 0.1 of 0.8 ms per iteration
+//! at bigblue4's size (density and force without permutations). It would spend a part of that
+//! again: every pin would look up its body's slot, and every new order, one in five iterations,
+//! would move ten more arrays.
 
 use super::device::{Branch, Captured, CudaError, CudaReal, Gpu, Graph};
 use super::engine::{BEGIN, CudaEngine, END, Placer, PlacerCommand};
@@ -38,10 +38,10 @@ use crate::wirelength::Netlist;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Numbers that a task turns into `f64`.
+/// Numbers that a task converts to `f64`.
 const WIDENED_AT_ONCE: usize = 1 << 14;
 
-/// One proposal in so many has marks: each takes the device some 2 µs, and the host 1 to read.
+/// One proposal in this many has marks: marks take the device some 2 µs, and the host 1 µs to read.
 const TIMED_EVERY: u32 = 16;
 
 /// A proposal for each rank.
@@ -52,20 +52,20 @@ struct Proposals {
 
 /// Wirelength, density, steps and norms on one device or several.
 pub struct CudaBackend<T: CudaReal> {
-    // Graphs hold addresses of what the others own, so they are dropped first.
+    // Graphs hold addresses of memory that the other fields own, so they are dropped first.
     proposals: Captured<Proposals>,
-    /// Proposals to come before one is timed.
+    /// Proposals left before the next timed one.
     untimed: u32,
-    /// The wirelength's of each rank, concurrent with the engine's stages. In sequence an
-    /// iteration took 9 % longer at adaptec1's size on an H200, 5 % at bigblue3's, and the same at
-    /// bigblue4's, where each of them keeps the device busy.
+    /// Each rank's branch for the wirelength, concurrent with the engine's stages. In sequence an
+    /// iteration on an H200 took 9 % longer at adaptec1's size and 5 % longer at bigblue3's. It
+    /// took the same time at bigblue4's size, where either branch keeps the device busy.
     branches: Vec<Branch>,
     engine: CudaEngine<T>,
     bounds: Bounds<T>,
     netlist: Netlist,
     map: Map<T>,
     ready: Ready,
-    /// Of the last evaluation, and of the last one with marks.
+    /// Times of the last evaluation, and of the last one with marks.
     times: StageSplit,
     timed: StageSplit,
 }
@@ -104,7 +104,7 @@ impl<T: CudaReal> CudaBackend<T> {
     /// Places the bodies of `engine`'s charge, connected by `netlist`, on its devices.
     ///
     /// # Errors
-    /// When `engine` is in slot order ([`CudaEngine::use_slots`]), `netlist` has other movable cells
+    /// If `engine` is in slot order ([`CudaEngine::use_slots`]), `netlist` has other movable cells
     /// than the charge, kernels cannot be compiled, or device memory does not suffice.
     pub fn new(engine: CudaEngine<T>, netlist: &Netlist) -> Result<Self, EngineError> {
         engine.require_callers_order("a placement")?;
@@ -114,11 +114,10 @@ impl<T: CudaReal> CudaBackend<T> {
         CudaBackend::of(engine, parts, netlist)
     }
 
-    /// As [`CudaBackend::new`], with an engine of its own ([`CudaEngine::on`]) that is made at the
-    /// same time.
+    /// Like [`CudaBackend::new`], but makes the engine, too ([`CudaEngine::on`]), at the same time.
     ///
     /// # Errors
-    /// As [`CudaBackend::new`] and [`CudaEngine::on`].
+    /// Those of [`CudaBackend::new`] and [`CudaEngine::on`].
     pub fn on(
         gpu: &Gpu,
         charge: Arc<Charge>,
@@ -128,13 +127,13 @@ impl<T: CudaReal> CudaBackend<T> {
         CudaBackend::on_peers(&Peers::on(vec![gpu.clone()])?, charge, options, netlist)
     }
 
-    /// The same on several devices ([`CudaEngine::on_peers`]). A
-    /// proposal begins on each device as soon as it is done with what others have it do meanwhile;
-    /// where that keeps one more than four seconds behind another, the placement ends with an
-    /// error. (Waiting for each other at first would cost every proposal some microseconds.)
+    /// Like [`CudaBackend::on`], on several devices ([`CudaEngine::on_peers`]). A device begins a
+    /// proposal as soon as it has finished its other work. If that makes one device more than four
+    /// seconds later than another, the placement ends with an error. (A wait for each other at the
+    /// start would cost every proposal some microseconds.)
     ///
     /// # Errors
-    /// As [`CudaBackend::new`] and [`CudaEngine::on_peers`].
+    /// Those of [`CudaBackend::new`] and [`CudaEngine::on_peers`].
     pub fn on_peers(
         peers: &Peers,
         charge: Arc<Charge>,
@@ -174,21 +173,22 @@ impl<T: CudaReal> CudaBackend<T> {
         })
     }
 
-    /// Loads what a backend and its engine run on `gpu` but the solve, compiled at the same time
-    /// where that was not done before: the first backend made there then finds it loaded.
+    /// Loads all kernels that a backend and its engine run on `gpu` except the solve. Kernels that
+    /// are not compiled yet are compiled at the same time. The first backend on `gpu` then finds
+    /// them loaded.
     ///
     /// # Errors
-    /// When kernels cannot be compiled or loaded.
+    /// If kernels cannot be compiled or loaded.
     pub fn load_kernels(gpu: &Gpu) -> Result<(), CudaError> {
         let units = ["order", "density", "force", "wirelength", "descent"];
         gpu.prepare::<T>(&units.map(|unit| (unit, &[][..]))).map(drop)
     }
 
-    /// Adds a term to the objective, before the placement begins. [`Sample::terms`] costs a copy from
-    /// the device in each evaluation.
+    /// Adds a term to the objective before the placement begins. [`Sample::terms`] then costs a
+    /// copy from the device in each evaluation.
     ///
     /// # Errors
-    /// When the backend has several devices.
+    /// If the backend has several devices.
     pub fn add_term(&mut self, term: impl DeviceTerm + 'static) -> Result<(), EngineError> {
         if self.engine.peers().count() > 1 {
             return Err(CudaError::Peers("terms of the objective are for one device".into()).into());
@@ -198,13 +198,13 @@ impl<T: CudaReal> CudaBackend<T> {
         Ok(())
     }
 
-    /// Returns the number of orders of the bodies by tile that have been made.
+    /// Returns how many orders of the bodies by tile have been made.
     pub fn orders(&self) -> u32 {
         self.engine.bodies().orders()
     }
 
-    /// Returns an evaluation's numbers, or of several ranks what failed first, which others may
-    /// only have met with.
+    /// Returns an evaluation's numbers. If several ranks fail, returns the first failure; the other
+    /// ranks may only have been affected by it.
     fn evaluated(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<Sample, EngineError>,
@@ -219,7 +219,7 @@ impl<T: CudaReal> CudaBackend<T> {
         self.descents().try_for_each(|descent| descent.send(weights, step, momentum))
     }
 
-    /// Returns those of every rank.
+    /// Returns the descent of every rank.
     fn descents(&mut self) -> impl Iterator<Item = &mut Descent<T>> {
         self.engine.placer_mut().ranks.iter_mut().map(|(descent, _)| descent)
     }
@@ -245,8 +245,9 @@ impl<T: CudaReal> CudaBackend<T> {
         Ok(is_timed)
     }
 
-    /// Waits for an evaluation begun at `start` and reads its numbers. The stages of one without
-    /// marks are taken to last as long as in the last one with marks, or less where it all did.
+    /// Waits for an evaluation begun at `start` and reads its numbers. Stages without marks are
+    /// assumed to last as long as in the last evaluation with marks, or less if the whole
+    /// evaluation lasted less.
     fn receive(&mut self, start: Instant, has_marks: bool) -> Result<Sample, EngineError> {
         let (sample, statistics, missing) = self.engine.placer_mut().ranks[0].0.receive()?;
         if missing {
@@ -266,11 +267,11 @@ impl<T: CudaReal> CudaBackend<T> {
         Ok(Sample { hpwl, terms, density, ..sample })
     }
 
-    /// Returns what the stages took of the last evaluation with marks.
+    /// Returns the stage times of the last evaluation with marks.
     fn staged(&self) -> Result<StageSplit, CudaError> {
         let between = |k, l| self.engine.placer().marks.ms_between(k, l);
         let staged = [between(0, 1)?, between(2, 3)?, between(3, 4)?, between(4, 5)?];
-        // Stages that ran at the same time share the time that passed.
+        // Concurrent stages share the time that passed.
         let passed = between(0, 1)?.max(between(0, 5)?);
         let share = passed / staged.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let [wirelength, density, solve, force] = staged.map(|ms| ms * share);
@@ -282,10 +283,10 @@ impl<T: CudaReal> CudaBackend<T> {
 
 impl<T: CudaReal> Drop for CudaBackend<T> {
     fn drop(&mut self) {
-        // Kernels that write into one rank's memory may run on another one's stream.
+        // Kernels on another rank's stream may write into one rank's memory.
         let peers = self.engine.peers().clone();
         let _ = peers.wait_for_each_other();
-        // Giving back graphs and page-locked memory may wait for all of a device's work.
+        // Freeing graphs and page-locked memory may wait for all of a device's work.
         let _launching = peers.launch_lock();
         self.proposals = Captured::New;
     }

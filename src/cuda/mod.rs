@@ -1,43 +1,43 @@
-//! The CUDA engine ([`CudaEngine`]), its stages, and what they are made of.
+//! The CUDA engine ([`CudaEngine`]), its stages and their building blocks.
 //!
-//! Nothing of CUDA is needed at build time. Driver, NVRTC and cuFFT, each of CUDA 12 or 13, are
-//! opened at run time: [`probe`] says which are there, and [`Gpu::open`] returns an error that
-//! names the missing one, or [`CudaError::OldDriver`] with the version that would do. cuFFT is
-//! opened by the plans that use it. Kernels are CUDA C++ under `kernels/`, compiled for the device
-//! when a plan that needs them is made and cached on disk (`compile`).
+//! The build needs no part of CUDA. Driver, NVRTC and cuFFT, each of CUDA 12 or 13, are opened at
+//! run time. [`probe`] says which of them are present. [`Gpu::open`] returns an error that names
+//! the missing library, or [`CudaError::OldDriver`] with the version that would suffice. Plans that
+//! use cuFFT open it. Kernels are CUDA C++ under `kernels/`. A plan compiles the kernels that it
+//! needs for the device and caches them on disk (`compile`).
 //!
-//! The solve takes ρ to φ, Ex, Ey and the energy Σ φ·ρ ([`FieldSolver`]), all of them in device
-//! memory, by any of three pipelines: row-column (1-D transforms and transposes) and fused (Jiang
+//! The solve computes φ, Ex, Ey and the energy Σ φ·ρ from ρ ([`FieldSolver`]), all in device
+//! memory. There are three pipelines: row-column (1-D transforms and transposes) and fused (Jiang
 //! et al.: one 2-D real FFT per 2-D DCT), both `Spectral`, and `ThreePass` (three passes over
 //! memory for the whole solve). Maps are `[nx][ny]`, y contiguous; lengths are bin widths.
 //!
-//! [`Gpu`] is a [`Device`](crate::refine::Device) of detailed placement: refined placements are the
-//! CPU's, bit for bit.
+//! [`Gpu`] is a [`Device`](crate::refine::Device) of detailed placement. Its refined placements are
+//! bit-identical to those of the CPU.
 //!
 //! # Streams, threads and memory
 //!
 //! All work of a [`Gpu`] runs in the order in which it was enqueued, and nothing waits on the host.
-//! It runs on the `Gpu`'s own stream, or on a caller's in [`interop::on_stream`]. A `Gpu` may be shared by any number of
-//! engines on any threads. Device memory is held in [`DeviceVec`]s, each of which belongs to one
-//! `Gpu`: work refuses memory of another one, even of the same device opened a second time. While
-//! one thread captures a [`Graph`], others that want to enqueue wait for the capture's end. Types
-//! of other libraries appear in [`interop`] alone.
+//! It runs on the `Gpu`'s own stream, or on a caller's stream in [`interop::on_stream`]. Any number
+//! of engines on any threads may share a `Gpu`. Device memory is held in [`DeviceVec`]s, each of
+//! which belongs to one `Gpu`. Work refuses memory of another `Gpu`, even of the same device opened
+//! a second time. While one thread captures a [`Graph`], other threads that enqueue wait for the
+//! capture's end. Types of other libraries appear only in [`interop`].
 //!
 //! # Smaller GPUs
 //!
-//! The kernels for a device are chosen by its properties: the shared memory of a block, and the
-//! architecture that code is compiled for. `PLACEFIELD_DEVICE_LIMIT`, or a [`DeviceLimit`] given to
-//! [`Gpu::open_with`], uses a device as if it had less of them.
+//! The properties of a device decide which kernels it runs: the shared memory of a block, and the
+//! architecture that code is compiled for. `PLACEFIELD_DEVICE_LIMIT`, or a [`DeviceLimit`] passed
+//! to [`Gpu::open_with`], uses a device as if it had less of them.
 //!
 //! # Several GPUs
 //!
 //! [`Peers`] are devices of one machine that reach each other's memory. [`SlabSolver`] solves one
-//! large map on all of them, in three passes (worth it from some 4096² bins on),
-//! [`CudaEngine::on_peers`] takes whole steps of one design (from some 4 million bodies on),
-//! [`CudaBackend::on_peers`] places one, [`BatchSolver`] spreads independent maps.
-//! [`Peers::choose`] says how many devices are worth it. Devices of one process that do not reach
-//! each other's memory send messages by NCCL
-//! ([`Peers::open_any`]), which suits solves and batches alone.
+//! large map on all of them in three passes (worth it from some 4096² bins on).
+//! [`CudaEngine::on_peers`] runs whole steps of one design (worth it from some 4 million bodies
+//! on). [`CudaBackend::on_peers`] places one design, and [`BatchSolver`] distributes independent
+//! maps. [`Peers::choose`] says how many devices are worth it. Devices of one process that do not
+//! reach each other's memory send messages by NCCL ([`Peers::open_any`]), which suits only solves
+//! and batches.
 //!
 //! ```no_run
 //! use placefield::cuda::{Peers, SlabSolver};
@@ -54,10 +54,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With a process for each GPU, on one host or several, started by `torchrun`, `mpirun` or with
-//! options of one's own ([`RankOptions`]), each has its rank's part. NCCL has to be on the loader's
-//! path; it connects the processes at the address `HOST:PORT` of rank 0 in `NCCL_COMM_ID`, which is
-//! set before they start. A failure on one rank is an error of all within seconds.
+//! With one process per GPU, on one host or several, each process does its rank's part. `torchrun`
+//! or `mpirun` starts the processes, or the caller does, with its own options ([`RankOptions`]).
+//! NCCL must be on the loader's path. It connects the processes at the address `HOST:PORT` of rank
+//! 0 in `NCCL_COMM_ID`, which must be set before they start. If one rank fails, all ranks return an
+//! error within seconds.
 //!
 //! ```no_run
 //! use placefield::cuda::{Peers, RankOptions, SlabSolver};
@@ -77,11 +78,11 @@
 //!
 //! # Without a usable GPU
 //!
-//! [`Gpu::open`] fails where driver or NVRTC is missing, or there is no such
-//! device or it is too old; making an engine fails with
-//! [`EngineError::OutOfMemory`](crate::engine::EngineError::OutOfMemory) where the
-//! design is too large for the memory that is free. Either way the CPU can do the
-//! same work. Engines share a charge that is in an [`Arc`](std::sync::Arc).
+//! [`Gpu::open`] fails if the driver or NVRTC is missing, or if the device does not exist or is too
+//! old. Making an engine fails with
+//! [`EngineError::OutOfMemory`](crate::engine::EngineError::OutOfMemory) if the design is too large
+//! for the free memory. In both cases the CPU can do the same work. Engines share a charge that is
+//! in an [`Arc`](std::sync::Arc).
 //!
 //! ```no_run
 //! use placefield::charge::Charge;
@@ -107,8 +108,8 @@
 //! }
 //! ```
 //!
-//! A `CudaError` that has become an [`EngineError::Device`](crate::engine::EngineError::Device) is
-//! got back by `downcast_ref::<CudaError>()` of what is inside.
+//! To get a `CudaError` back from an [`EngineError::Device`](crate::engine::EngineError::Device),
+//! call `downcast_ref::<CudaError>()` on the error inside.
 
 mod backend;
 mod bodies;
@@ -141,7 +142,7 @@ pub use place::CudaWirelength;
 pub(crate) use solve::HostSolve;
 pub use solve::{FieldSolver, Fields, FieldsMut, VolumeFields, VolumeSolver, solver};
 
-/// Stages of the engine, for this crate's tests and benchmarks alone: anything here may change from
+/// Stages of the engine, only for this crate's tests and benchmarks: anything here may change from
 /// one version to the next.
 #[doc(hidden)]
 pub mod internals {

@@ -1,21 +1,22 @@
 //! The CUDA engine: density, solve and force on one device or several.
 //!
-//! A step is density → solve → force. The first one by a pipeline runs as plain
-//! launches, and the second is captured in a graph; from then on a step is one launch
-//! that allocates nothing and waits for nothing. Positions and forces cross to
-//! the host when they are given and asked for, and never otherwise.
+//! A step is density → solve → force. The first step of a pipeline runs as plain launches, and the
+//! second is captured in a graph. Every later step is one launch that neither allocates nor waits.
+//! Positions cross from the host only when the caller sets them, and forces only when it reads
+//! them.
 //!
-//! Fence regions ([`Charge::set_fences`]) are computed together, each with maps of its own, one
-//! region's after the other's.
+//! Fence regions ([`Charge::set_fences`]) are computed together. Each region has its own maps,
+//! stored one region after the other.
 //!
-//! Bodies are worked on in an order made from positions (the kernels' *slots*). It is made anew, on
-//! the device and outside the graph, when bodies outside their halos (they have left the tile that
-//! they were ordered into, and the 4 bins around it) have cost about what an order costs (their
-//! number, added up over the steps since, is a twelfth of all bodies), and after
+//! Bodies are processed in an order computed from positions (the kernels' *slots*). The order is
+//! renewed on the device, outside the graph. A body is outside its halo if it has left the tile
+//! that it was ordered into and the 4 bins around that tile. Such bodies slow a density down. Their
+//! number is added up over the steps since the last order. At a twelfth of all bodies they have
+//! cost about as much as an order costs, and the order is renewed. It is also renewed after
 //! [`MOST_STEPS_PER_ORDER`](crate::cuda::MOST_STEPS_PER_ORDER) steps in any case. The device counts
-//! them in every step and the host reads the sum before the next without waiting, so that cells
-//! that jump slow down one step, or as many as the host has enqueued. The order changes how long a
-//! density takes, never a bit of what it is.
+//! these bodies in every step, and the host reads the sum before the next step without waiting. So
+//! cells that jump slow down one step, or as many as the host has enqueued. The order changes the
+//! time of a density and never a bit of its result.
 
 mod arrays;
 mod resident;
@@ -40,15 +41,15 @@ use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Runs in a row that one sample of [`Timed::step_times`] averages over.
+/// Consecutive runs that one sample of [`Timed::step_times`] averages over.
 const RUNS_PER_SAMPLE: usize = 10;
 
-/// [`Engine`] on an NVIDIA GPU, or on several of one machine ([`CudaEngine::on_peers`]).
+/// [`Engine`] on an NVIDIA GPU, or on several GPUs of one machine ([`CudaEngine::on_peers`]).
 ///
-/// Besides the trait it has an interface for a placer that lives on the device: it
-/// writes positions with its own kernels, enqueues a step, and its next kernel
-/// reads the forces, all without the host waiting once. How a kernel of another
-/// library gets at the memory and the stream is in [`interop`](crate::cuda::interop).
+/// Besides the trait it has an interface for a placer that lives on the device. Such a placer
+/// writes positions with its own kernels, enqueues a step, and reads the forces in its next kernel.
+/// The host never waits. [`interop`](crate::cuda::interop) describes how a kernel of another
+/// library gets the memory and the stream.
 ///
 /// ```no_run
 /// # use placefield::charge::Charge;
@@ -77,13 +78,14 @@ const RUNS_PER_SAMPLE: usize = 10;
 /// # Several devices
 ///
 /// Each device (rank) has its share of the bodies ([`CudaEngine::share`]) and of the bins. Density,
-/// overflow and maximum have the bits of one device; the potential, the field and what follows from
-/// them those of the solve by slabs ([`SlabSolver`](crate::cuda::SlabSolver)) on as many ranks, or
-/// with [`EngineOptions::deterministic`] those of one device, too. Which device works on a body
-/// depends on where it stands along x, anew with every order of the bodies; the share that it is
-/// in, and thus the rank that its force goes to, stay. A placer whose arrays live on the devices
-/// moves the bodies of each share there. Fence regions, [slot order](CudaEngine::use_slots) and
-/// graphs of the caller's are for one device.
+/// overflow and maximum are bit-identical to one device. The potential, the field and results that
+/// follow from them are bit-identical to the solve by slabs
+/// ([`SlabSolver`](crate::cuda::SlabSolver)) on as many ranks. With
+/// [`EngineOptions::deterministic`] they are bit-identical to one device, too. A body's position
+/// along x decides which device processes it, and every new order of the bodies decides anew. The
+/// body's share never changes, and so its force always goes to the same rank. A placer whose arrays
+/// live on the devices moves the bodies of each share there. Fence regions, [slot
+/// order](CudaEngine::use_slots) and the caller's own graphs need a single device.
 ///
 /// ```no_run
 /// # use placefield::charge::Charge;
@@ -112,26 +114,26 @@ const RUNS_PER_SAMPLE: usize = 10;
 /// # Ok(()) }
 /// ```
 pub struct CudaEngine<T: CudaReal> {
-    // Graphs hold addresses of what `stages` owns, so they are dropped first.
-    /// Steps, and solves alone, by [`Pipeline::ALL`]: a graph for each rank.
+    // Graphs hold addresses of memory that `stages` owns, so they are dropped first.
+    /// Steps, and separate solves, by [`Pipeline::ALL`]: a graph for each rank.
     steps: Captures,
     solves: Captures,
     replays: Replays,
     /// Dropped in the engine's own `drop`.
     stages: ManuallyDrop<Stages<T>>,
-    /// On the first rank: before and behind each of two stages.
+    /// On the first rank: before and after each of two stages.
     marks: Marks,
     peers: Peers,
     choice: Choice,
     done: Done,
-    /// The pipeline of the last solve, where it may have left φ out.
+    /// The pipeline of the last solve, if that solve may have left φ out.
     without_potential: Option<Pipeline>,
     sharing: Sharing,
     reports: Reports,
-    /// As last read.
+    /// The number that was last read.
     outside_halo: u64,
-    /// The kernels for arrays of the caller's that have run, so that nothing is left to be loaded
-    /// during a capture.
+    /// The kernels for the caller's arrays that have run, so that a capture has nothing left to
+    /// load.
     ran: HashSet<(ArrayKernels, Layout)>,
     times: StageTimes,
 }
@@ -139,13 +141,13 @@ pub struct CudaEngine<T: CudaReal> {
 /// By [`Pipeline::ALL`].
 type Captures = [Captured<Vec<Graph>>; Pipeline::ALL.len()];
 
-/// Which ranks have the current positions, if these are the engine's own.
+/// Which ranks have the current positions, if the engine itself stores these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sharing {
-    /// Every rank has those of the bodies that it works on.
+    /// Every rank has the positions of the bodies that it processes.
     Sent,
-    /// Every rank has those of its share alone. A bit marks each rank whose forces, of the positions
-    /// before, were given out with them.
+    /// Every rank has the positions of its own share only. A bit marks each rank whose forces at
+    /// the previous positions were returned together with the positions.
     Written { given: u16 },
 }
 
@@ -154,22 +156,22 @@ const _: () = assert!(MOST_RANKS <= u16::BITS as usize); // `given`
 /// Statistics of the current density.
 #[derive(Clone, Copy, Debug)]
 enum Reports {
-    /// They and the area off the die, once they have been read.
+    /// The statistics and the area off the die, once they have been read.
     OfSteps(Option<(DensityStats, f64)>),
-    /// Read each time: a step is part of a graph of the caller's, whose runs are not reported here.
+    /// Read each time: a step is part of a caller's graph, whose runs are not reported here.
     OfGraphs,
 }
 
 impl<T: CudaReal> CudaEngine<T> {
-    /// Returns an engine for `charge` on device `ordinal`. Everything it will need is allocated
-    /// here, but for pipelines other than [`Engine::choice`]'s, which are planned on first use.
-    /// `options.threads` has no meaning here.
+    /// Returns an engine for `charge` on device `ordinal`. This allocates everything that the
+    /// engine will need. Only pipelines other than [`Engine::choice`]'s are planned later, on first
+    /// use. `options.threads` has no effect here.
     ///
     /// # Errors
-    /// [`EngineError::Device`] with a [`CudaError`] inside, which names the part of CUDA that is
-    /// missing, or says that there is no such device; [`EngineError::OutOfMemory`] when device
-    /// memory does not suffice; [`EngineError::Regions`] for a charge of more than 65535 fence
-    /// regions; and when a size or starting position is beyond what `T` can hold. ([What to do
+    /// [`EngineError::Device`] with a [`CudaError`] inside, which names the missing part of CUDA or
+    /// says that there is no such device; [`EngineError::OutOfMemory`] if device memory does not
+    /// suffice; [`EngineError::Regions`] for a charge of more than 65535 fence regions; and if a
+    /// size or starting position exceeds the range of `T`. ([What to do
     /// then](crate::cuda#without-a-usable-gpu).)
     pub fn new(
         charge: impl Into<Arc<Charge>>,
@@ -179,7 +181,7 @@ impl<T: CudaReal> CudaEngine<T> {
         Self::on(&Gpu::open(ordinal)?, charge, options)
     }
 
-    /// Like [`CudaEngine::new`], on a device that is open already and whose stream it then shares.
+    /// Like [`CudaEngine::new`], on a device that is already open. The engine shares its stream.
     ///
     /// # Errors
     /// Those of [`CudaEngine::new`].
@@ -191,11 +193,11 @@ impl<T: CudaReal> CudaEngine<T> {
         Self::on_peers(&Peers::on(vec![gpu.clone()])?, charge, options)
     }
 
-    /// Like [`CudaEngine::new`], on all ranks of `peers`. Where the grid has no solve by slabs on
-    /// so many, the first device solves alone, which [`Engine::choice`] says.
+    /// Like [`CudaEngine::new`], on all ranks of `peers`. If the grid has no solve by slabs on this
+    /// number of ranks, the first device solves alone, and [`Engine::choice`] says so.
     ///
     /// # Errors
-    /// Those of [`CudaEngine::new`]; of several devices also when they do not reach or cannot map
+    /// Those of [`CudaEngine::new`]. With several devices also if they do not reach or cannot map
     /// each other's memory, and for a charge of several fence regions.
     pub fn on_peers(
         peers: &Peers,
@@ -234,8 +236,9 @@ impl<T: CudaReal> CudaEngine<T> {
         })
     }
 
-    /// Loads what an engine runs on `gpu` but the solve, compiled at the same time where that was
-    /// not done before: the first engine made there then finds it loaded.
+    /// Loads all kernels that an engine runs on `gpu` except the solve. Kernels that are not
+    /// compiled yet are compiled at the same time. The first engine on `gpu` then finds them
+    /// loaded.
     ///
     /// # Errors
     /// When kernels cannot be compiled or loaded.
@@ -243,8 +246,8 @@ impl<T: CudaReal> CudaEngine<T> {
         gpu.prepare::<T>(&["order", "density", "force"].map(|unit| (unit, &[][..]))).map(drop)
     }
 
-    /// Waits for the device where a graph of the caller's holds steps of this engine: its runs,
-    /// which are not reported here, must not overlap with other work or with freeing memory.
+    /// Waits for the device if a caller's graph holds steps of this engine. Runs of that graph are
+    /// not reported here, and must not overlap with other work or with freeing memory.
     pub(crate) fn wait_for_graphs(&self) -> Result<(), CudaError> {
         match self.reports {
             Reports::OfGraphs => self.gpu().wait_for_device(),
@@ -252,7 +255,7 @@ impl<T: CudaReal> CudaEngine<T> {
         }
     }
 
-    /// Returns the device that all work goes to; of several the first.
+    /// Returns the device that all work goes to; with several devices the first.
     pub fn gpu(&self) -> &Gpu {
         self.peers.gpu(0)
     }
@@ -262,8 +265,8 @@ impl<T: CudaReal> CudaEngine<T> {
         &self.peers
     }
 
-    /// Returns the bodies of a rank's share by their index in the charge, movable cells and
-    /// fillers: on one device all of them.
+    /// Returns the bodies of a rank's share by their index in the charge: movable cells and
+    /// fillers. On one device the share is all bodies.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -272,17 +275,17 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.share(rank)
     }
 
-    /// Returns the bodies on the device (of several the first): [`Bodies::slot_of`] and
-    /// [`Bodies::id_of`] map between slot order and caller order, [`Bodies::rearrange`] converts
-    /// values.
+    /// Returns the bodies on the device (with several devices, on the first). [`Bodies::slot_of`]
+    /// and [`Bodies::id_of`] map between slot order and caller order, and [`Bodies::rearrange`]
+    /// converts values.
     pub fn bodies(&self) -> &Bodies<T> {
         self.stages.bodies()
     }
 
-    /// Makes a new order of the bodies from the positions on the device, if one is due and they are
-    /// in the caller's order, or none was made yet. Every step begins with this by itself; before
-    /// the capture of one it is called so that what the first runs work on is in order, and between
-    /// the runs of a graph of the caller's, so that they stay fast.
+    /// Makes a new order of the bodies from the positions on the device. It does so if an order is
+    /// due and positions are in the caller's order, or if no order was made yet. Every step begins
+    /// with this by itself. Call it before the capture of a step, so that the first runs find the
+    /// bodies in order. Call it between the runs of your own graph, so that they stay fast.
     ///
     /// # Errors
     /// When a launch fails.
@@ -297,7 +300,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Orders bodies whose positions every rank has.
     fn order_where_due(&mut self) -> Result<(), CudaError> {
         let stages = &mut self.stages;
-        // It costs each rank what it costs one device, of as many bodies.
+        // An order costs each rank as much as it costs one device with as many bodies.
         let each = stages.bodies().len().div_ceil(stages.ranks.len());
         let ours = !stages.in_slots() || !stages.bodies().is_ordered();
         let mut due = false;
@@ -311,15 +314,15 @@ impl<T: CudaReal> CudaEngine<T> {
             stages.order()?;
             self.outside_halo = 0;
             if self.stages.positions_in != PositionsIn::Callers {
-                // Forces are gathered where a density has seen the bodies, in its order.
+                // Forces are gathered in the order in which a density has seen the bodies.
                 self.done = self.done.min(Done::Positions);
             }
         }
         Ok(())
     }
 
-    /// Sends positions to the ranks that need them and orders the bodies if that is due. Several
-    /// ranks then meet by events, so that a rank that is behind does not make the others wait inside
+    /// Sends positions to the ranks that need them and orders the bodies if an order is due.
+    /// Several ranks then meet by events, so that a slow rank does not make the others wait inside
     /// a graph.
     fn prepare(&mut self) -> Result<(), CudaError> {
         if self.sharing != Sharing::Sent {
@@ -330,7 +333,7 @@ impl<T: CudaReal> CudaEngine<T> {
         if self.gpu().is_capturing() { Ok(()) } else { self.order_where_due() }
     }
 
-    /// Results of the positions before are stale; the current ones are the engine's own.
+    /// The previous positions' results are stale; the engine itself stores the current positions.
     fn positions_changed(&mut self, sharing: Sharing) {
         self.invalidate();
         self.done = Done::Positions;
@@ -340,7 +343,7 @@ impl<T: CudaReal> CudaEngine<T> {
         }
     }
 
-    /// Computed results are gone: the work that begins here may fail half way.
+    /// Discards computed results: the work that begins here may fail half way.
     fn invalidate(&mut self) {
         self.done = self.done.min(Done::Positions);
         if let Sharing::Written { given } = &mut self.sharing {
@@ -351,7 +354,7 @@ impl<T: CudaReal> CudaEngine<T> {
         }
     }
 
-    /// Fails unless there are positions, and in the engine's own memory.
+    /// Fails unless there are positions, and the engine itself stores them.
     fn require_own_positions(&self, stage: &'static str) -> Result<(), EngineError> {
         self.done.require(stage, Done::Positions)?;
         if self.stages.positions_in == PositionsIn::Callers {
@@ -361,7 +364,7 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// Fails where there are several devices.
+    /// Fails if there are several devices.
     fn require_one_device(&self, what: &str) -> Result<(), EngineError> {
         match self.peers.count() {
             1 => Ok(()),
@@ -371,12 +374,12 @@ impl<T: CudaReal> CudaEngine<T> {
         }
     }
 
-    /// A density has been enqueued.
+    /// Records that a density has been enqueued.
     fn density_enqueued(&mut self) {
         self.stages.ranks.iter_mut().for_each(|rank| rank.bodies.staleness.stepped());
     }
 
-    /// A step has been enqueued.
+    /// Records that a step has been enqueued.
     fn step_enqueued(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         self.density_enqueued();
         self.invalidate();
@@ -385,8 +388,9 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// A solve has been enqueued, with φ in a capture and else without. Graphs of the caller's,
-    /// whose runs are not reported here, make φ: where there are any, other solves do as well.
+    /// Records that a solve has been enqueued, with φ in a capture and otherwise without. Runs of a
+    /// caller's graph are not reported here, and they compute φ. If there are such graphs, other
+    /// solves compute φ as well.
     fn solve_enqueued(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         self.done = Done::Solve;
         self.without_potential = Some(pipeline).filter(|_| !self.gpu().is_capturing());
@@ -396,11 +400,11 @@ impl<T: CudaReal> CudaEngine<T> {
         }
     }
 
-    /// Enqueues φ where the last solve has left it out.
+    /// Enqueues φ if the last solve has left it out.
     fn complete_potential(&mut self) -> Result<(), CudaError> {
         if let Some(pipeline) = self.without_potential {
             self.stages.enqueue(&[Command::Potential(pipeline)])?;
-            // A capture does not run it.
+            // A capture records φ but does not run it.
             if !self.gpu().is_capturing() {
                 self.without_potential = None;
             }
@@ -431,10 +435,10 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// Returns the graphs of a step or a solve that has run before, for `steps` or `solves`.
     fn graphs(stages: &mut Stages<T>, commands: &[Command]) -> Result<Vec<Graph>, CudaError> {
-        // SAFETY: the graphs are kept beside `stages`, whose buffers and plans stay where they are
-        // until they are dropped, and are dropped before them; all work of this engine goes to the
-        // one stream of each rank. A step begins with everything on the devices, so launches need
-        // nothing of the host.
+        // SAFETY: the graphs are kept beside `stages`, whose buffers and plans neither move nor
+        // change until they are dropped; the graphs are dropped before them. All work of this
+        // engine goes to the one stream of each rank. A step begins with everything on the devices,
+        // so launches need nothing of the host.
         unsafe {
             stages.graphs(|stages, rank| {
                 commands.iter().try_for_each(|&command| stages.enqueue_on(rank, command))
@@ -473,17 +477,17 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.stages.charge()
     }
 
-    /// Allocates device memory, and frees what it had: graphs captured with steps of this engine
-    /// are not to be run afterwards. Bodies are then in the caller's order.
+    /// Allocates device memory, and frees the previous memory: graphs captured with steps of this
+    /// engine must not run afterwards. Bodies are then in the caller's order.
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError> {
         check_same_grid(self.charge(), &charge)?;
         check_range::<T>(&charge)?;
-        // Not in a capture, where it would fail with a part of it done.
+        // Not in a capture: it would fail there with a part of it done.
         self.gpu().stream_guard()?.check_not_capturing()?;
         let peers = self.peers.clone();
         let launching = peers.launch_lock();
         self.stages.set_charge(&charge, self.choice.pipeline)?;
-        // They hold addresses of what was before.
+        // The graphs hold addresses of the previous memory.
         self.steps = Captures::default();
         self.solves = Captures::default();
         self.replays = Replays::default();
@@ -493,7 +497,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.sharing = Sharing::Sent;
         self.reports = Reports::OfSteps(None);
         self.outside_halo = 0;
-        // The kernel of the overflow may be another one.
+        // The kernel of the overflow may change.
         self.ran.clear();
         Ok(())
     }
@@ -564,7 +568,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn exact_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the exact density", Done::Positions)?;
         if self.done < Done::Density {
-            // After a density no new order: forces are gathered in the order that it saw.
+            // No new order after a density: forces are gathered in the order that the density saw.
             self.prepare()?;
         }
         Ok(self.stages.report_exact()?.stats)
@@ -655,8 +659,8 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         repetitions: usize,
     ) -> Result<Option<StepTimes>, EngineError> {
         self.require_own_positions("a step")?;
-        // In the current order: repeated at one place, bodies outside their halos would call for
-        // another.
+        // Runs use the current order: if they are repeated at one position, bodies outside their
+        // halos would call for a new one.
         if self.sharing != Sharing::Sent || !self.stages.bodies().is_ordered() {
             self.prepare()?;
         }
@@ -689,7 +693,7 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
 impl<T: CudaReal> Drop for CudaEngine<T> {
     fn drop(&mut self) {
         let _ = self.wait_for_graphs();
-        // Giving back graphs and page-locked memory may wait for all of a device's work.
+        // Freeing graphs and page-locked memory may wait for all of a device's work.
         let peers = self.peers.clone();
         let _launching = peers.launch_lock();
         self.steps = Captures::default();
