@@ -1,4 +1,4 @@
-//! How many bins a design is placed and measured on.
+//! The number of bins for placing and measuring a design.
 
 use crate::charge::region_count;
 use crate::design::{Design, NodeKind};
@@ -7,9 +7,9 @@ use crate::parallel;
 
 /// Least bins along the die's longer side.
 const LEAST_BINS: f64 = 16.0;
-/// Most mean cells in a bin, as DREAMPlace has it.
+/// Most mean cells in a bin, as in DREAMPlace.
 const PER_BIN: f64 = 4.0;
-/// Most mean cells in a bin of a grid to place on.
+/// Most mean cells in a bin of a placement grid.
 const PLACED_PER_BIN: f64 = 1.1;
 /// Most bins of a grid.
 const MOST_BINS: f64 = 4096.0 * 4096.0;
@@ -21,16 +21,17 @@ const FEW_IN_REGIONS: f64 = (1 << 22) as f64;
 const PER_CELL_IN_REGIONS: f64 = 1024.0;
 /// Most bins for each cell: a few cells on a large die do not need a fine grid.
 const MOST_PER_CELL: f64 = 256.0;
-/// Most bins for each cell of a grid to place on, if no macro moves and if some do.
+/// Most bins of a placement grid for each cell, if no macro moves and if some do.
 const MOST_PER_PLACED_CELL: [f64; 2] = [16.0, 4.0];
-/// A grid to place on may have this number of bins for any number of cells.
+/// A placement grid may have this number of bins for any number of cells.
 const FEW_BINS: f64 = (1 << 14) as f64;
 
-/// Returns DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic for the rest,
-/// which asks for 1 to 4 mean cells per bin. Movable macros are left out of the mean, so that bins
-/// are fine enough for the cells beside them, and there are at least 16 along the longer side, so
-/// that a few cells in one place do overflow. If no movable cell has an area, the fixed ones decide.
-/// There are at most 256 bins for each of these cells. Each fence region needs its own maps: all
+/// Returns DREAMPlace's bins: its own choice for the ISPD2005 designs, and its heuristic for
+/// others, with 1 to 4 mean cells per bin. The mean ignores movable macros, so that bins are fine
+/// enough for the cells beside them. The longer side has at least 16 bins, so that a few cells in
+/// one place do overflow. If no movable cell has an area, the fixed ones decide. There are at most
+/// 256 bins for each of these cells. Each fence region needs its own maps: all regions together
+/// have at most 1024 bins for each cell, or 2^22, and never more than 2^26.
 /// regions together have at most 1024 bins for each cell, or 2^22, and never more than 2^26.
 pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
     if let Some(n) = ispd2005_bins(design) {
@@ -39,8 +40,8 @@ pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 
     bins(design, die, target_density, PER_BIN, |cells| MOST_PER_CELL * cells)
 }
 
-/// Returns the bins of [`default_bins`], with at most `per_bin` mean cells in a bin, and as many
-/// bins as `most` allows for so many cells.
+/// Returns the bins of [`default_bins`], with at most `per_bin` mean cells in a bin, and at most as
+/// many bins as `most` allows for this number of cells.
 fn bins(
     design: &Design,
     die: Rect,
@@ -67,11 +68,11 @@ fn bins(
     let cells = mean.map_or(f64::INFINITY, |(_, cells)| cells);
     let in_regions = (PER_CELL_IN_REGIONS * cells).clamp(FEW_IN_REGIONS, MOST_IN_REGIONS);
     let most = most(cells).min(MOST_BINS).min(in_regions / region_count(design) as f64);
-    // The longer side takes a power of two times the bins of the shorter.
+    // The bins along the longer side are a power of two times those along the shorter.
     let aspect = (die.width() / die.height()).log2().round().clamp(-12.0, 12.0);
     let (along_x, along_y) = if aspect >= 0.0 { (aspect, 0.0) } else { (0.0, -aspect) };
     let times = 2f64.powf(aspect.abs());
-    // The limits hold for a very narrow die, too.
+    // The limits also hold for a very narrow die.
     let enough = |n: &f64| {
         n * times >= LEAST_BINS && (4.0 * n * n * times > most || ideal / per_bin < n * n * times)
     };
@@ -80,12 +81,12 @@ fn bins(
     [bins(along_x), bins(along_y)]
 }
 
-/// Returns the bins to place on: powers of two by the heuristic of [`default_bins`], but with about
-/// one mean cell in a bin at most, so that cells within a bin do not lie on top of one another
-/// unseen, which legalisation would pay for. On a sparse die there are at most 16 bins for each
-/// cell, or 2^14: the more bins, the longer an iteration takes. If macros move, a bin may have as
-/// many cells as by the heuristic, and there are at most 4 bins for each cell: finer bins make
-/// final wires longer then.
+/// Returns the bins of a placement grid: powers of two by the heuristic of [`default_bins`], but
+/// with at most about one mean cell in a bin. In larger bins cells could overlap without overflow,
+/// which would cost wirelength in legalisation. On a sparse die there are at most 16 bins for each
+/// cell, or 2^14: more bins make an iteration slower. If macros move, a bin may have as many cells
+/// as by the heuristic, and there are at most 4 bins for each cell. In that case finer bins make
+/// final wires longer.
 pub fn placement_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
     let moves = !design.movable_macros().is_empty();
     let per_bin = if moves { PER_BIN } else { PLACED_PER_BIN };
@@ -93,7 +94,7 @@ pub fn placement_bins(design: &Design, die: Rect, target_density: f64) -> [usize
     bins(design, die, target_density, per_bin, most)
 }
 
-/// DREAMPlace's own choice for an ISPD2005 design, known by its name: so many along each axis.
+/// DREAMPlace's own choice for an ISPD2005 design, by its name: the bins along each axis.
 fn ispd2005_bins(design: &Design) -> Option<usize> {
     match design.name.split('.').next().unwrap_or_default() {
         "adaptec1" | "bigblue1" => Some(512),
@@ -139,7 +140,7 @@ mod tests {
         let [nx, ny] = default_bins(&design, die, 1.0);
         assert_eq!((nx, ny), (16, 4));
         assert_eq!(placement_bins(&design, die, 1.0), [16, 4]);
-        // A very narrow die still has a grid, whatever its cells.
+        // A very narrow die still has a grid for any cells.
         design.nodes.width = vec![1e-9; 100];
         let thread = Rect::at(0.0, 0.0, 1.0, 1e9);
         let [nx, ny] = default_bins(&design, thread, 1.0);

@@ -1,62 +1,61 @@
 //! Progress of a descent: its best placement, plateaus and divergence.
 //!
 //! # Pressure
-//! Where the descent follows its weights, wirelength's gradient and λ times the
-//! density's cancel on every cell, and the ratio of their norms, the *pressure*
-//! λ‖∇density‖₁ / ‖∇WA‖₁, is about 1. Where λ grows faster than cells can follow, or
-//! where the density's force can no longer move them, it rises: the placement is then
-//! about density alone, and wires are what it costs. So λ is held while the pressure
-//! is above a limit. Where overflow does not fall even so, the limit is doubled a few
-//! times; then this is the plateau, and the placement has ended.
+//! In a descent that follows its weights, wirelength's gradient and λ times the density's gradient
+//! cancel on every cell. The ratio of their norms, the *pressure* λ‖∇density‖₁ / ‖∇WA‖₁, is then
+//! about 1. The pressure rises if λ grows faster than cells can follow, or if the density's force
+//! can no longer move them. The density then dominates the placement, at the cost of wirelength. So
+//! λ is held constant while the pressure is above a limit. If overflow does not fall even so, the
+//! limit is doubled a few times. After that the descent is on a plateau, and the placement ends.
 //!
 //! # Balance
-//! Cells of a sparse design have no overflow from the start on. So how far a descent has come is told
-//! by overflow and by the pressure, which grows from its first value to the balance; and a placement
-//! is the last one only after the balance, where wires get no shorter.
+//! Cells of a sparse design have no overflow from the start on. So progress is measured by overflow
+//! and by the pressure, which grows from its first value to the balance. A placement can be the
+//! last one only after the balance, once wires no longer get shorter.
 //!
 //! # The best trade-off
-//! While λ is in balance, the placement of the lowest overflow is the best. Beyond, one of
-//! less overflow is better only as long as its wires are worth it: for overflow
-//! lower by a factor f, HPWL may be longer by [`PRICE`] · ln f.
-//! No placement seen has both less overflow and shorter wires than the best.
+//! While λ is in balance, the placement of the lowest overflow is the best. Beyond the balance, a
+//! placement of less overflow is better only if its wires are not too long. For overflow lower by a
+//! factor f, HPWL may be longer by [`PRICE`] · ln f. No placement seen so far has both less
+//! overflow and shorter wires than the best.
 
 use super::backend::Sample;
 
-/// How often the limit is doubled where overflow stays.
+/// How often the limit is doubled if overflow stays.
 const DOUBLINGS: i32 = 3;
-/// PointVector iterations without less overflow after which it is.
+/// PointVector iterations without less overflow after which the limit is doubled.
 const PATIENCE: usize = 40;
 /// Overflow has fallen when it is lower by this share.
 const FALL: f64 = 0.01;
-/// Iterations of a window; a descent whose least overflow and HPWL are in one what they were in
-/// the one before, within [`REST`], is at rest or oscillates …
+/// Iterations of a window. A descent is at rest or oscillates if its least overflow and HPWL are
+/// the same in two consecutive windows, within [`REST`] …
 const WINDOW: usize = 150;
 const REST: f64 = 0.02;
-/// … unless λ has grown in it by this factor.
+/// … unless λ has grown in the window by this factor.
 const GROWN: f64 = 2.0;
-/// HPWL that this share of overflow, in natural logarithms, is worth.
+/// Share of HPWL that this share of overflow, in natural logarithms, is worth.
 const PRICE: f64 = 0.1;
-/// A placement of this many times the best's wirelength …
+/// A placement of this many times the best placement's wirelength …
 const HPWL_RISE: f64 = 1.2;
-/// … and this much more overflow leads nowhere.
+/// … and this much more overflow diverges.
 const OVERFLOW_RISE: f64 = 0.1;
-/// The pull of wires is taken as at least this share of the largest it can be: while
-/// cells are clumped it nearly vanishes, and the pressure says nothing.
+/// The pull of wires counts as at least this share of its largest possible value: while cells are
+/// clumped it nearly vanishes, and the pressure is meaningless.
 const LEAST_PULL: f64 = 0.05;
 
-/// Pressure from which on wires and density are in balance.
+/// Wires and density are in balance from this pressure on.
 const BALANCE: f64 = 0.5;
 /// Iterations between two comparisons of HPWL …
 const SETTLING: usize = 20;
 /// … and the share by which it must fall between them to count as falling.
 const SETTLED: f64 = 2e-3;
 
-/// ‖∇WA‖₁ of a sample; `most` is the largest that it can be.
+/// ‖∇WA‖₁ of a sample; `most` is its largest possible value.
 pub(super) fn pull(sample: &Sample, most: f64) -> f64 {
     sample.wirelength_norm.max(LEAST_PULL * most)
 }
 
-/// λ‖∇density‖₁ / ‖∇WA‖₁ of a sample evaluated with weight `lambda`; 1 where no net can pull.
+/// λ‖∇density‖₁ / ‖∇WA‖₁ of a sample evaluated with weight `lambda`; 1 if no net can pull.
 pub(super) fn pressure(sample: &Sample, lambda: f64, most_pull: f64) -> f64 {
     if most_pull > 0.0 { lambda * sample.density_norm / pull(sample, most_pull) } else { 1.0 }
 }
@@ -68,13 +67,13 @@ pub(super) enum Advice {
     GoOn,
     /// Go on from here without momentum.
     RestartMomentum,
-    /// Overflow does not fall any more.
+    /// Overflow no longer falls.
     Plateau,
-    /// The best placement is better in both ways, by much.
+    /// The best placement is much better in both respects.
     Diverged,
 }
 
-/// The best placement so far, and since when overflow has not fallen.
+/// The best placement so far, and how long overflow has not fallen.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct ConvergenceMonitor {
     best: Option<Best>,
@@ -84,19 +83,20 @@ pub(super) struct ConvergenceMonitor {
     /// Pressure up to which λ grows, at first and now.
     least_limit: f64,
     limit: f64,
-    /// Overflow when it last had fallen, and iterations since in which λ was held.
+    /// Overflow when it last fell, and later iterations in which λ was held constant.
     fallen: f64,
     held: usize,
-    /// Least overflow and HPWL in this window and in the one before.
+    /// Least overflow and HPWL in this window and in the previous one.
     window: [f64; 2],
     before: [f64; 2],
-    /// λ at the window's begin.
+    /// λ at the start of the window.
     lambda: f64,
     /// Pressure of a cold start.
     cold: f64,
-    /// How much of the way from there to the balance is left, by logarithms, from 1 to 0.
+    /// The remaining share, from 1 to 0, of the logarithmic distance from that pressure to the
+    /// balance.
     imbalance: f64,
-    /// HPWL at the last comparison, and whether it fell no more.
+    /// HPWL at the last comparison, and whether it had stopped falling.
     hpwl: f64,
     settled: bool,
 }
@@ -107,12 +107,12 @@ pub(super) struct Best {
     pub(super) iteration: usize,
     pub(super) overflow: f64,
     pub(super) hpwl: f64,
-    /// With which its successor is evaluated.
+    /// The weight that its successor is evaluated with.
     pub(super) lambda: f64,
 }
 
 impl ConvergenceMonitor {
-    /// Where λ grows up to a pressure of `limit` at first; that of a cold start is `cold`.
+    /// λ grows up to a pressure of `limit` at first; a cold start has the pressure `cold`.
     pub(super) fn new(limit: f64, cold: f64) -> Self {
         ConvergenceMonitor {
             best: None,
@@ -132,15 +132,15 @@ impl ConvergenceMonitor {
         }
     }
 
-    /// The descent begins at a placement of this pressure and HPWL.
+    /// Records the pressure and HPWL of the placement at which the descent begins.
     pub(super) fn start(&mut self, pressure: f64, hpwl: f64) {
         (self.hpwl, self.settled) = (hpwl, false);
         self.follow(0, pressure, hpwl);
     }
 
-    /// An iteration led to a placement of this pressure and HPWL.
+    /// Records the pressure and HPWL of the placement after an iteration.
     pub(super) fn follow(&mut self, iteration: usize, pressure: f64, hpwl: f64) {
-        // Without any force of the density nothing is out of balance.
+        // Without any force of the density everything is in balance.
         if pressure >= BALANCE || pressure == 0.0 || self.cold >= BALANCE {
             self.imbalance = 0.0;
         } else {
@@ -153,8 +153,8 @@ impl ConvergenceMonitor {
         }
     }
 
-    /// Wires are measured by other net weights from here on, and HPWL is this; λ was multiplied by
-    /// `scale`.
+    /// Records that other net weights measure wires from here on, with this HPWL; λ was multiplied
+    /// by `scale`.
     pub(super) fn reweigh(&mut self, hpwl: f64, scale: f64) {
         (self.hpwl, self.settled) = (hpwl, false);
         (self.best, self.lowest) = (None, f64::INFINITY);
@@ -163,23 +163,23 @@ impl ConvergenceMonitor {
         self.lambda *= scale;
     }
 
-    /// Whether wires and density were in balance since the start.
+    /// Whether wires and density have been in balance since the start.
     pub(super) fn is_balanced(&self) -> bool {
         self.imbalance == 0.0
     }
 
-    /// Whether they were, and wires got no shorter lately.
+    /// Whether they have, and wires have stopped getting shorter.
     pub(super) fn is_settled(&self) -> bool {
         self.settled
     }
 
-    /// How far the end of a descent is away at this overflow: 1 at a cold start, 0 where cells are
-    /// spread and in balance.
+    /// Returns the distance to the end of a descent at this overflow: 1 at a cold start, 0 once
+    /// cells are spread and in balance.
     pub(super) fn remaining(&self, overflow: f64) -> f64 {
         overflow.max(self.imbalance)
     }
 
-    /// True when this is the best trade-off so far. Those before the balance count until then.
+    /// Whether this is the best trade-off so far. Placements before the balance count until then.
     pub(super) fn is_best(&mut self, now: Best) -> bool {
         if self.is_balanced() && !self.best_is_balanced {
             (self.best, self.lowest, self.best_is_balanced) = (None, f64::INFINITY, true);
@@ -204,7 +204,7 @@ impl ConvergenceMonitor {
         self.best.as_ref()
     }
 
-    /// The descent goes on from the best placement.
+    /// Records that the descent continues from the best placement.
     pub(super) fn return_to_best(&mut self) {
         self.held = 0;
         self.limit = self.least_limit;
@@ -216,7 +216,7 @@ impl ConvergenceMonitor {
         pressure > self.limit
     }
 
-    /// Decides how to go on after an iteration that led to `sample`, evaluated with weight
+    /// Decides how to continue after an iteration that led to `sample`, evaluated with weight
     /// `lambda`.
     pub(super) fn advise(
         &mut self,

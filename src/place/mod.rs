@@ -1,15 +1,14 @@
 //! A global placer in the style of ePlace, on the public API of the other modules.
 //!
-//! Cells are moved to minimise WA_γ + λ · density: wirelength
-//! ([`crate::wirelength`]) pulls, the engine's force pushes. λ grows until the
-//! cells are spread, γ falls with the overflow ([`schedule`]). The descent is
-//! Nesterov's, preconditioned, its step the inverse of a Lipschitz estimate
-//! with backtracking ([`placer`]; Lu et al., "ePlace", TODAES 2015; Lin et al.,
-//! "DREAMPlace", TCAD 2021). Legalisation is left to others: cells come out
+//! The placer moves cells to minimise WA_γ + λ · density: wirelength ([`crate::wirelength`]) pulls
+//! cells together, and the engine's force pushes them apart. λ grows until the cells are spread,
+//! and γ falls with the overflow ([`schedule`]). The method is Nesterov's, preconditioned; its step
+//! is the inverse of a Lipschitz estimate with backtracking ([`placer`]; Lu et al., "ePlace",
+//! TODAES 2015; Lin et al., "DREAMPlace", TCAD 2021). This module does not legalise: cells end up
 //! spread and connected, not on rows.
 //!
-//! The placer itself holds no positions; those are in a [`Backend`], on the
-//! host ([`HostBackend`]) or on a device (`cuda::CudaBackend`).
+//! The placer itself stores no positions. A [`Backend`] stores them on the host ([`HostBackend`])
+//! or on a device (`cuda::CudaBackend`).
 
 pub mod backend;
 mod bins;
@@ -51,22 +50,21 @@ use serde::Serialize;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The overflow asked for was reached.
+    /// The placement reached the overflow asked for.
     Converged,
-    /// The iterations were spent before; the best trade-off is the result, as in all that follow.
+    /// The iterations ran out first. The best trade-off is the result, as in all variants below.
     OutOfIterations,
-    /// The caller's time was spent before.
+    /// The caller's time limit ran out first.
     OutOfTime,
     /// The caller ended the descent at its last placement, which is the result.
     Stopped,
-    /// Overflow does not fall any more, however much the density weighs.
+    /// Overflow no longer falls at any weight of the density.
     Plateau,
-    /// Wirelength and overflow grew both, even after the descent was taken up again from
-    /// the best placement.
+    /// Both wirelength and overflow grew, even after the descent restarted from the best placement.
     Diverged,
-    /// A number was NaN or infinite, even so.
+    /// A number was NaN or infinite, even after such restarts.
     NotFinite,
-    /// The caller stopped it.
+    /// The caller interrupted the descent.
     Interrupted,
 }
 
@@ -84,14 +82,14 @@ impl Outcome {
     }
 }
 
-/// Why a placement could not be begun or went no further.
+/// Why a placement could not begin or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlaceError {
-    /// The engine or the device.
+    /// The engine or the device failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Bodies that no charge can be made of.
+    /// No charge can be made of the bodies.
     #[error(transparent)]
     Charge(#[from] ChargeError),
     /// An option with a value outside its range.

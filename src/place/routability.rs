@@ -1,22 +1,22 @@
-//! Placing by congestion: cells in crowded bins grow, so that the density spreads what connects
-//! them.
+//! Placement driven by congestion: cells in crowded bins grow, so that the density spreads the
+//! cells and their nets.
 //!
 //! After a placement the RUDY of its nets is compared with the routing tracks
 //! ([`crate::congestion`]). A cell's area grows by the utilization of the bins it covers, to a
-//! power, weighted by the share of the cell in each (RePlAce, Cheng et al., TCAD 2019, §IV;
+//! power. Each bin's weight is the share of the cell in it (RePlAce, Cheng et al., TCAD 2019, §IV;
 //! DREAMPlace, Lin et al., TCAD 2021, and its `AdjustNodeArea`; Xplace, Liu et al., DAC 2022):
 //!
 //! ```text
 //! growth = Σ overlap · clamp(utilizationᵉ, 1, most) / area
 //! ```
 //!
-//! and stays grown. Its centre stays where it is, and so do its pins. Fillers shrink by as much
-//! area as cells have gained. Then the placement is taken up again from where it is, with a small
-//! weight of the density, so that nets find their way anew (OpenROAD's placer goes back to overflow
-//! 0.6 for the same reason), until no bin asks for growth or the area that may be added or the
-//! rounds are spent.
+//! A cell never shrinks again. Its centre and its pins do not move. Fillers shrink by the area that
+//! cells have gained. Then the placement continues from its present positions with a small weight
+//! of the density, so that nets find new routes. (OpenROAD's placer goes back to overflow 0.6 for
+//! the same reason.) This repeats until no bin asks for growth, the area that may be added is used
+//! up, or the rounds are spent.
 //!
-//! Macros and cells that stay do not grow.
+//! Macros and fixed cells do not grow.
 
 use super::options::{BadOption, check_range};
 use crate::charge::{Charge, ChargeError};
@@ -36,10 +36,10 @@ use serde::Serialize;
 pub struct RoutabilityOptions {
     /// Most rounds.
     pub rounds: usize,
-    /// Routing tracks. Where they are not known, so many that [`RoutabilityOptions::crowded`]
-    /// of the bins with demand have too few in the first round.
+    /// Routing tracks. If they are not known, their number is chosen such that in the first round
+    /// [`RoutabilityOptions::crowded`] of the bins with demand have too few.
     pub capacity: Option<Capacity>,
-    /// Share of the bins with demand that are crowded where no capacity is known.
+    /// Share of the bins with demand that are crowded if no capacity is known.
     pub crowded: f64,
     /// Power of the utilization.
     pub exponent: f64,
@@ -47,10 +47,10 @@ pub struct RoutabilityOptions {
     pub most_growth: f64,
     /// … and in all rounds together.
     pub most_in_all: f64,
-    /// Most area that all cells gain in all rounds, over their own. Fillers give at most half of
-    /// theirs; without fillers, cells take at most half of the area that fillers would have.
+    /// Most area that all cells gain in all rounds, over their own area. Fillers give at most half
+    /// of their area. Without fillers, cells take at most half of the area that fillers would have.
     pub most_added: f64,
-    /// Less growth of all cells' area than this share of it ends the rounds.
+    /// The rounds end once all cells together gain less than this share of their area.
     pub least_added: f64,
     /// Bins of the placement along each axis that make one bin in which demand is counted; from 1.
     pub bins: usize,
@@ -101,18 +101,18 @@ impl RoutabilityOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RoutabilityError {
-    /// No congestion can be computed.
+    /// Congestion cannot be computed.
     #[error(transparent)]
     Congestion(#[from] CongestionError),
     /// An option with a value outside its range.
     #[error(transparent)]
     Option(#[from] BadOption),
-    /// Sizes that no charge can have.
+    /// No charge can have the sizes.
     #[error(transparent)]
     Charge(#[from] ChargeError),
 }
 
-/// A round in numbers: how crowded the placement is, and how much cells have grown.
+/// Numbers of a round: how crowded the placement is, and how much cells have grown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Round {
@@ -123,9 +123,9 @@ pub struct Round {
     pub hpwl: f64,
     /// Demand beyond capacity over all demand.
     pub overflow: f64,
-    /// Demand over capacity of the worst 5 % of bins, each counting once for each direction.
+    /// Demand over capacity of the worst 5 % of bins; each bin counts once for each direction.
     pub worst_utilization: f64,
-    /// Demand of the same, wires per layout unit.
+    /// Demand of the same bins, wires per layout unit.
     pub worst_demand: f64,
     /// Area that cells have gained since the start, over all cells' own area.
     pub added_area: f64,
@@ -141,7 +141,7 @@ pub struct Routability {
     netlist: Netlist,
     /// Every movable cell's area over its own.
     growth: Vec<f64>,
-    /// Area of the fillers before any cell has grown; without fillers, the area that they would
+    /// Area of the fillers before any cell has grown; without fillers, the area that fillers would
     /// have.
     space: f64,
     /// The share of `space` that cells have not taken: the fillers' area over their own.
@@ -159,7 +159,7 @@ pub struct Routability {
 pub struct Grown {
     /// The bodies with their new sizes.
     pub charge: Charge,
-    /// The nets, whose pins stay where they are.
+    /// The nets, whose pins do not move.
     pub netlist: Netlist,
     /// Left edges of the grown bodies, whose centres have not moved.
     pub x: Vec<f64>,
@@ -204,7 +204,7 @@ impl Routability {
     /// Replaces the net weights of the rounds to come ([`Netlist::set_weights`]).
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Netlist::set_weights`].
     pub fn set_net_weights(&mut self, weights: &[f64]) -> Result<(), DesignError> {
         self.netlist.set_weights(weights)
     }
@@ -273,7 +273,7 @@ impl Routability {
         self.growth.iter().enumerate().map(|(i, growth)| area(i) * (growth - 1.0)).sum()
     }
 
-    /// Grows the cells that lie at `at` at their own sizes; whether that was worth it.
+    /// Grows the cells that lie at `at` at their own sizes; returns whether that was worth it.
     fn grow_by(
         &mut self,
         demand: &Directions,
@@ -333,7 +333,8 @@ impl Routability {
     }
 }
 
-/// So many tracks in both directions that this share of the bins with demand has too few.
+/// Returns the capacity, equal in both directions, that is too low in this share of the bins with
+/// demand.
 fn crowding(demand: &Directions, share: f64) -> Capacity {
     let tracks = |map: &Map<f64>| {
         let mut values: Vec<f64> = map.as_slice().iter().copied().filter(|v| *v > 0.0).collect();
@@ -346,7 +347,7 @@ fn crowding(demand: &Directions, share: f64) -> Capacity {
     Capacity { horizontal: tracks(&demand.horizontal), vertical: tracks(&demand.vertical) }
 }
 
-/// Mean of a map over a rectangle; 1 beyond the die.
+/// Mean of a map over a rectangle; 1 outside the die.
 fn mean_over(map: &Map<f64>, grid: &BinGrid, rect: &Rect) -> f64 {
     let die = grid.die();
     let span = |low: f64, high: f64, die_low: f64, bin: f64, bins: usize| {

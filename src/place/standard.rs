@@ -1,15 +1,15 @@
 //! Parts of the overflow of a placement, and the overflow of standard cells beside movable macros.
 //!
-//! Overflow is a share of the movable area. Where macros are most of it, little overflow does not
-//! mean that the other cells are spread: they may all lie on top of one another in a few bins.
-//! Their own overflow is the share of their area that is too much,
+//! Overflow is a share of the movable area. If macros are most of this area, little overflow does
+//! not mean that the other cells are spread: they may all overlap in a few bins. Their own overflow
+//! is the excess share of their area,
 //!
 //! ```text
 //! Σ over bins of min(area of standard cells, max(0, area − T · bin area))
 //!     / Σ area of standard cells
 //! ```
 //!
-//! with every cell smoothed as in the density ([`crate::charge::stretch`]) and fillers left out.
+//! with every cell smoothed as in the density ([`crate::charge::stretch`]) and without fillers.
 
 use crate::charge::{Charge, ChargeError};
 use crate::cpu::density::CpuDensity;
@@ -18,13 +18,13 @@ use crate::grid::Map;
 /// Where the overflowing area of a placement lies, layout units squared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OverflowParts {
-    /// In bins of which fixed cells take half the space or more.
+    /// In bins in which fixed cells take half the space or more.
     pub on_fixed: f64,
-    /// In others that movable macros fill by half or more.
+    /// In other bins that movable macros fill by half or more.
     pub on_macros: f64,
-    /// In those that are left to standard cells.
+    /// In the remaining bins, which only standard cells use.
     pub elsewhere: f64,
-    /// Area of standard cells that is too much.
+    /// Excess area of standard cells.
     pub standard_cells: f64,
 }
 
@@ -80,8 +80,8 @@ impl ClassOverflow {
         })
     }
 
-    /// Whether cells of `charge` move beside macros that move. Without such cells and without fences
-    /// the overflow of all bodies says enough.
+    /// Whether cells of `charge` move beside macros that move. Without such cells and without
+    /// fences the overflow of all bodies suffices.
     pub(super) fn are_beside_macros(charge: &Charge) -> bool {
         let macros = charge.movable_macros();
         let is_standard = |&i: &usize| macros.binary_search(&(i as u32)).is_err();
@@ -105,8 +105,8 @@ impl ClassOverflow {
         if self.area > 0.0 { standard_cells / self.area } else { 0.0 }
     }
 
-    /// Returns the overflow of every fence region, as a share of the area of its cells, in a
-    /// placement that is given as in [`ClassOverflow::overflow`].
+    /// Returns the overflow of every fence region as a share of the area of its cells. The
+    /// placement is given as in [`ClassOverflow::overflow`].
     ///
     /// # Panics
     /// When `x` or `y` has fewer values than there are movable cells.
@@ -121,7 +121,7 @@ impl ClassOverflow {
         self.areas.iter().enumerate().map(of).collect()
     }
 
-    /// Returns the area that is too much in a bin, as last measured.
+    /// Returns the excess area in a bin, as last measured.
     fn over(&self, bin: usize) -> f64 {
         let target = self.targets[bin / (self.fixed.len() / self.targets.len())];
         let movable: f64 = self.map.iter().map(|map| map.as_slice()[bin]).sum();
@@ -192,12 +192,12 @@ mod tests {
         assert!(ClassOverflow::are_beside_macros(&charge));
         let mut cells = ClassOverflow::of(&charge).unwrap();
         // All eight in one place, away from everything: spread over √2 x √2 bins, half of each is
-        // in the bin in the middle, which has room for one of those four.
+        // in the middle bin, which has room for one of those four.
         let (mut x, mut y) = (vec![9.0; 9], vec![6.0; 9]);
         (x[8], y[8]) = (0.0, 0.0);
         let stacked = cells.overflow(&x, &y);
         assert!((stacked - 3.0 / 8.0).abs() < 1e-6, "{stacked}");
-        // Wholly on the macro, or on the fixed block, all of their area is.
+        // If the cells lie wholly on the macro, or on the fixed block, all of their area overflows.
         for (at_x, at_y) in [(3.0, 1.0), (13.0, 4.0)] {
             x[..8].fill(at_x);
             y[..8].fill(at_y);
@@ -206,7 +206,7 @@ mod tests {
             let lies = [parts.on_macros, parts.on_fixed].map(|area| (area - 8.0).abs() < 1e-9);
             assert_eq!(lies, [at_x == 3.0, at_x == 13.0], "{parts:?}");
         }
-        // A macro on the fixed block alone is no matter of theirs.
+        // A macro alone on the fixed block does not affect the cells.
         for i in 0..8 {
             (x[i], y[i]) = (1.0 + 2.0 * (i % 4) as f64, 2.0 * (i / 4) as f64);
         }
