@@ -1,15 +1,14 @@
 //! The interface between a placer and the machine it runs on.
 //!
-//! The placer decides (step length, weights, when to stop) from one [`Sample`]
-//! per evaluation; everything that has one value per body stays behind
-//! [`Backend`]: positions, gradients, the copy of the best placement. On a
-//! device an evaluation is a few launches and one small read-back; positions are copied only on
-//! request.
+//! The placer decides (step length, weights, when to stop) from one [`Sample`] per evaluation. All
+//! data with one value per body stay behind [`Backend`]: positions, gradients and the copy of the
+//! best placement. On a device an evaluation is a few launches and one small read-back; positions
+//! are copied only on request.
 //!
-//! The point that descends is a pair of vectors, u and v, in two coordinates per body: v is the
-//! point of the gradient g and the one that is reported, u is Nesterov's other sequence (Lu et al.,
+//! The point that descends is a pair of vectors, u and v, with two coordinates per body. v is the
+//! point of the gradient g and the reported point; u is Nesterov's other sequence (Lu et al.,
 //! "ePlace", TODAES 2015, §5). Positions are lower-left corners in layout units, counted from
-//! [`Charge::origin`]; v is kept inside the die, u is not.
+//! [`Charge::origin`]. v is clamped into the die, u is not.
 
 use crate::charge::Charge;
 use crate::engine::{Choice, DensityStats, Descriptor, EngineError, MapKind};
@@ -20,35 +19,35 @@ use serde::{Deserialize, Serialize};
 
 /// Weights of the parts of the objective WA_γ + λ · density in one evaluation.
 ///
-/// The gradient is preconditioned by an estimate of the diagonal of its Hessian: that of body i is
-/// divided by max(1, β · Σ net weights of its pins + α · λ · area) (Lu et al., "ePlace", §5.3,
-/// where α and β are 1; here they are 1 /
-/// [`Pull::per_pin`](crate::wirelength::Pull::per_pin)). With both next to zero the gradient is
+/// The gradient is preconditioned by an estimate of the diagonal of its Hessian. The gradient of
+/// body i is divided by max(1, β · Σ net weights of its pins + α · λ · area). In Lu et al.,
+/// "ePlace", §5.3, α and β are 1; here they are 1 /
+/// [`Pull::per_pin`](crate::wirelength::Pull::per_pin). If both are nearly zero, the gradient is
 /// not preconditioned.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
     /// Smoothing length γ of the wirelength, layout units.
     pub gamma: f64,
-    /// Weight λ of the density's gradient, which is −force of the engine.
+    /// Weight λ of the density's gradient, which is the engine's force negated.
     pub lambda: f64,
-    /// β: how much the wirelength counts in the preconditioner.
+    /// β: the weight of the wirelength in the preconditioner.
     pub pin_factor: f64,
-    /// α: how much the density counts in the preconditioner.
+    /// α: the weight of the density in the preconditioner.
     pub area_factor: f64,
 }
 
-/// Returns Σ of the net weights over the pins of each movable cell ([`Netlist::pin_weights`]);
+/// Returns Σ of the net weights over the pins of each movable cell ([`Netlist::pin_weights`]), and
 /// infinity for cells that the charge has fixed, so that a step does not move them.
 pub(crate) fn pin_weights<T: Real>(charge: &Charge, netlist: &Netlist) -> Vec<T> {
     let sums = netlist.pin_weights().into_iter().enumerate();
     sums.map(|(i, sum)| if charge.is_fixed(i) { T::infinity() } else { T::cast(sum) }).collect()
 }
 
-/// Numbers of one evaluation: all data that is read back from a device.
+/// Numbers of one evaluation: all data that are read back from a device.
 ///
-/// Sums are over movable cells and fillers, both coordinates. Where v' or a
-/// gradient has a number that is not finite, so has the sample; one in u', which
-/// the clamp may hide, shows in the next proposal at the latest.
+/// Sums are over movable cells and fillers, both coordinates. If v' or a gradient has a number that
+/// is not finite, the sample has one, too. The clamp may hide such a number in u'; it then appears
+/// in the next proposal at the latest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Sample {
@@ -83,13 +82,13 @@ fn is_zero(value: &f64) -> bool {
 
 impl Sample {
     /// Returns the inverse of the Lipschitz estimate, ‖v' − v‖ / ‖g' − g‖: the step that the
-    /// proposal would have allowed. `None` when the gradient did not change.
+    /// proposal would have allowed. `None` if the gradient did not change.
     pub fn allowed_step(&self) -> Option<f64> {
         let step = (self.moved_squared / self.changed_squared).sqrt();
         (step.is_finite() && step > 0.0).then_some(step)
     }
 
-    /// Whether no number in it is NaN or infinite.
+    /// Whether all its numbers are finite.
     pub fn is_finite(&self) -> bool {
         let Sample { density, .. } = self;
         [
@@ -111,8 +110,7 @@ impl Sample {
 }
 
 /// Milliseconds of the stages of the last evaluation; zero for stages that a backend does not time
-/// separately. Stages that run at the same time share the elapsed time in proportion to how long
-/// each took.
+/// separately. Concurrent stages share the elapsed time in proportion to their own times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct StageSplit {
@@ -171,7 +169,7 @@ impl StageSplit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PointVector {
-    /// v: the point of the gradient, where the accepted steps have led.
+    /// v: the point of the gradient, to which the accepted steps have led.
     Reference,
     /// u: Nesterov's solution, from which momentum leads to v.
     Solution,
@@ -182,17 +180,16 @@ pub enum PointVector {
 }
 
 impl PointVector {
-    /// Every one.
+    /// Every vector.
     pub const ALL: [PointVector; 4] =
         [PointVector::Reference, PointVector::Solution, PointVector::Gradient, PointVector::Best];
 }
 
 /// The vectors of a descent and the operators on them.
 ///
-/// The order is [`Backend::start`], [`Backend::evaluate`], then any number of
-/// [`Backend::propose`], of which [`Backend::accept`] makes the last one
-/// current. These three allocate nothing that grows with the bodies. A
-/// number that is not finite is no error here: it shows in the [`Sample`].
+/// Call [`Backend::start`], then [`Backend::evaluate`], then any number of [`Backend::propose`];
+/// [`Backend::accept`] makes the last proposal current. These three allocate nothing that grows
+/// with the bodies. A number that is not finite is no error here: it shows in the [`Sample`].
 pub trait Backend {
     /// Returns the charge that is being placed. Bodies are its movable cells, then its fillers.
     fn charge(&self) -> &Charge;
@@ -200,23 +197,24 @@ pub trait Backend {
     /// Returns the nets that connect the bodies, with their weights.
     fn netlist(&self) -> &Netlist;
 
-    /// Replaces the net weights ([`Netlist::set_weights`]); nothing is made anew. The gradient at v
-    /// is then to be evaluated again.
+    /// Replaces the net weights ([`Netlist::set_weights`]) without rebuilding anything. The
+    /// gradient at v must then be evaluated again.
     ///
     /// # Errors
-    /// As [`Netlist::set_weights`], with weights as before, and when the device failed.
+    /// Those of [`Netlist::set_weights`], after which the weights are unchanged, and if the device
+    /// failed.
     fn set_net_weights(&mut self, weights: &[f64]) -> Result<(), EngineError>;
 
     /// Returns a description of the machine.
     fn descriptor(&self) -> Descriptor;
 
-    /// Returns the pipeline of the solves, and the reason for it.
+    /// Returns the pipeline of the solves and the reason for its choice.
     fn choice(&self) -> Choice;
 
     /// Sets u = v = (x, y), clamped into the die; one value per body, layout units.
     ///
     /// # Errors
-    /// When a slice has another length, or the device failed.
+    /// If a slice has another length, or the device failed.
     fn start(&mut self, x: &[f64], y: &[f64]) -> Result<(), EngineError>;
 
     /// Computes g, the preconditioned gradient at v.
@@ -225,14 +223,14 @@ pub trait Backend {
     /// When the engine or the device failed.
     fn evaluate(&mut self, weights: &Weights) -> Result<Sample, EngineError>;
 
-    /// Computes a proposal from v, u and g, which are not changed:
+    /// Computes a proposal from v, u and g, and does not change them:
     ///
     /// ```text
     /// u' = v − step · g     v' = clamp(u' + momentum · (u' − u))     g' = gradient at v'
     /// ```
     ///
     /// # Errors
-    /// When [`Backend::evaluate`] did not come first, or the device failed.
+    /// If [`Backend::evaluate`] did not come first, or the device failed.
     fn propose(
         &mut self,
         step: f64,
@@ -246,7 +244,7 @@ pub trait Backend {
     /// When there is no proposal.
     fn accept(&mut self) -> Result<(), EngineError>;
 
-    /// Keeps a copy of v instead of the last one kept.
+    /// Keeps a copy of v, which replaces the last kept one.
     ///
     /// # Errors
     /// When the device failed.
@@ -255,7 +253,7 @@ pub trait Backend {
     /// Copies one of the vectors to the host, one value per body and coordinate.
     ///
     /// # Errors
-    /// When a slice has another length, there is no such vector yet, or the device failed.
+    /// If a slice has another length, there is no such vector yet, or the device failed.
     fn read(
         &mut self,
         vector: PointVector,
@@ -263,18 +261,18 @@ pub trait Backend {
         y: &mut [f64],
     ) -> Result<(), EngineError>;
 
-    /// Sets one of the vectors to the values of [`Backend::read`], bit for bit. With all of them
-    /// set the descent continues as it did where they were read.
+    /// Sets one of the vectors to the values of [`Backend::read`], bit for bit. Once all vectors
+    /// are set, the descent continues exactly as after the read.
     ///
     /// # Errors
-    /// When a slice has another length, or the device failed.
+    /// If a slice has another length, or the device failed.
     fn write(&mut self, vector: PointVector, x: &[f64], y: &[f64]) -> Result<(), EngineError>;
 
     /// Copies a map of the last evaluation, `nx × ny` for each fence region, y contiguous, to the
     /// host.
     ///
     /// # Errors
-    /// When the map has other bins, or there was no evaluation.
+    /// If the map has other bins, or there was no evaluation.
     fn read_map(&mut self, kind: MapKind, out: &mut Map<f64>) -> Result<(), EngineError>;
 
     /// Returns overflow and maximum at one of the vectors with every cell at its exact size, not
@@ -284,8 +282,8 @@ pub trait Backend {
     /// When there is no such vector yet, or the engine or the device failed.
     fn exact_density(&mut self, vector: PointVector) -> Result<DensityStats, EngineError>;
 
-    /// Returns the times that the stages of the last evaluation took; a backend may time some
-    /// evaluations only, and return the last of these times.
+    /// Returns the stage times of the last evaluation. A backend may time only some evaluations and
+    /// return the last of these times.
     fn times(&self) -> StageSplit;
 }
 

@@ -1,13 +1,12 @@
-//! Where a body may go: its lower-left corner such that it lies inside the die.
+//! The allowed positions of a body: lower-left corners such that it lies inside the die.
 
 use crate::charge::Charge;
 use crate::parallel;
 use crate::real::Real;
 
-/// Least and largest lower-left corner of every body, in the backend's
-/// precision, rounded *inward*: a body there reaches beyond the die by nothing,
-/// not even by the rounding of its position. One that is larger than the die
-/// stays at its left or bottom edge.
+/// Least and largest lower-left corner of every body, in the backend's precision, rounded *inward*.
+/// A body at a bound never reaches beyond the die, not even by the rounding of its position. A body
+/// larger than the die stays at its left or bottom edge.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds<T> {
     /// Left edge of the die.

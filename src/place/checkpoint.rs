@@ -1,4 +1,4 @@
-//! A placement in progress, to be taken up again later.
+//! A placement in progress that can be resumed later.
 
 use super::PlaceError;
 use super::backend::{Backend, PointVector, Sample, StageSplit, Weights};
@@ -6,7 +6,7 @@ use super::convergence::ConvergenceMonitor;
 use super::record::Record;
 use serde::{Deserialize, Serialize};
 
-/// State of the placer besides the vectors: it decides the next iteration.
+/// State of the placer besides the vectors; it determines the next iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     pub(super) weights: Weights,
@@ -16,10 +16,10 @@ pub struct State {
     pub(super) coefficient: f64,
     pub(super) step: f64,
     pub(super) last: Record,
-    /// Checkpoints have it under its former name.
+    /// Checkpoints store it under its former name.
     #[serde(rename = "watch")]
     pub(super) monitor: ConvergenceMonitor,
-    /// How often it was taken up again from the best placement.
+    /// How often the descent restarted from the best placement.
     pub(super) returns: u32,
 }
 
@@ -46,7 +46,7 @@ impl State {
         }
     }
 
-    /// Returns the factor on λ, nearer to 1 the more often the descent had to be taken up again.
+    /// Returns the factor on λ, nearer to 1 after each restart of the descent.
     pub(super) fn slowed(&self, mu: f64) -> f64 {
         mu.powf(0.5f64.powi(self.returns as i32))
     }
@@ -62,8 +62,8 @@ impl State {
     }
 }
 
-/// All that a placement in progress consists of: with the same bodies, nets and bins on the
-/// same kind of engine, [`Placer::resume`](super::Placer::resume) goes on bit for bit.
+/// The complete state of a placement in progress. With the same bodies, nets and bins on the same
+/// kind of engine, [`Placer::resume`](super::Placer::resume) continues bit for bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// State of the placer.

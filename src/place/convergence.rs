@@ -33,7 +33,7 @@ const WINDOW: usize = 150;
 const REST: f64 = 0.02;
 /// … unless λ has grown in the window by this factor.
 const GROWN: f64 = 2.0;
-/// Share of HPWL that this share of overflow, in natural logarithms, is worth.
+/// Relative rise of HPWL that a fall of overflow by a factor e is worth.
 const PRICE: f64 = 0.1;
 /// A placement of this many times the best placement's wirelength …
 const HPWL_RISE: f64 = 1.2;

@@ -1,8 +1,8 @@
-//! A [`Backend`] on the CPU: vectors in the host's memory, over a [`CpuEngine`].
+//! A [`Backend`] on the CPU: vectors in the host's memory, with a [`CpuEngine`].
 //!
-//! An evaluation runs on the engine's threads from beginning to end: another pool beside it would
-//! take the cores while it looks for work, and a change of threads costs a small design more than
-//! its stages do. The bits are the same on every run, for any number of threads.
+//! An evaluation runs entirely on the engine's threads. A second thread pool would occupy cores
+//! while it looks for work, and on a small design a change of threads costs more than the stages.
+//! The result is bit-identical on every run, for any number of threads.
 
 use super::backend::{Backend, PointVector, Sample, StageSplit, Weights};
 use super::ready::Ready;
@@ -20,8 +20,8 @@ use crate::real::Real;
 use crate::wirelength::{Netlist, Wirelength};
 use std::time::Instant;
 
-/// Wirelength, steps and norms, with density by an engine.
-/// Nothing is allocated after creation but a few numbers per 8192 bodies.
+/// Wirelength, steps and norms, with the density of an engine. After creation it allocates only a
+/// few numbers per 8192 bodies.
 pub struct HostBackend<T: Real> {
     engine: CpuEngine<T>,
     wirelength: CpuWirelength<T>,
@@ -37,7 +37,7 @@ impl<T: Real> HostBackend<T> {
     /// Places the bodies of `engine`'s charge, connected by `netlist`.
     ///
     /// # Errors
-    /// When `netlist` has other movable cells than the charge.
+    /// If `netlist` has other movable cells than the charge.
     pub fn new(engine: CpuEngine<T>, netlist: &Netlist) -> Result<Self, EngineError> {
         let charge = engine.charge();
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
@@ -58,7 +58,7 @@ impl<T: Real> HostBackend<T> {
         self.terms.push(Box::new(term));
     }
 
-    /// Both gradients at v of the proposal, and g there.
+    /// Computes both gradients at v of the proposal, and g there.
     fn gradient_of_proposed(
         &mut self,
         weights: &Weights,
@@ -145,7 +145,7 @@ impl<T: Real> Backend for HostBackend<T> {
     fn evaluate(&mut self, weights: &Weights) -> Result<Sample, EngineError> {
         self.ready.require("a gradient", Ready::Started)?;
         let start = Instant::now();
-        // Evaluated as a proposal to stay, which is then made current.
+        // The current point is evaluated as a proposal, which then becomes current.
         self.vectors.points.stay();
         self.times.step = 0.0;
         let sample = self.engine.pool().install(|| self.gradient_of_proposed(weights, 0.0))?;

@@ -49,11 +49,11 @@ pub fn obstacles(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
     found
 }
 
-/// Returns the cause of most of the overflow of a placement, as a clause of a sentence. `x` and `y`
-/// are lower-left corners, layout units, of the movable cells at least.
+/// Returns the main cause of a placement's overflow, as a clause of a sentence. `x` and `y` are
+/// lower-left corners, layout units, of at least the movable cells.
 ///
 /// # Errors
-/// Never for a charge that could be made.
+/// Never for a valid charge.
 pub fn limit(charge: &Charge, x: &[f64], y: &[f64]) -> Result<String, ChargeError> {
     let mut cells = ClassOverflow::of(charge)?;
     let parts = cells.parts(x, y);
@@ -107,7 +107,7 @@ mod tests {
     fn cells_that_do_not_fit_are_known_before() {
         assert_eq!(least_overflow(&charge(4.0, true)), 0.0);
         assert!(obstacles(&charge(4.0, true), 0.07).is_empty());
-        // 40 on 32: a fifth is too much.
+        // 40 on 32: a fifth overflows.
         let full = charge(5.0, true);
         assert!((least_overflow(&full) - 0.2).abs() < 1e-12);
         let said = obstacles(&full, 0.07);

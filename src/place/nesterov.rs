@@ -6,8 +6,7 @@
 //! u' = v − α·g(v)        v' = u' + (a − 1)/a' · (u' − u)
 //! ```
 //!
-//! (Lu et al., "ePlace", TODAES 2015, §5). How α is chosen is up to the caller:
-//! the placer backtracks ([`super::placer`]).
+//! The caller chooses α: the placer backtracks ([`super::placer`]).
 //!
 //! ```
 //! use placefield::place::nesterov::{Nesterov, momentum};
@@ -29,13 +28,13 @@
 //! assert!((x - 2.0).abs() < 1e-3 && (y + 1.0).abs() < 1e-3);
 //! ```
 //!
-//! Parallel over the current rayon pool; sums are over fixed blocks, added in
-//! order in `f64`, so that they are the same bits for any number of threads.
+//! This code is parallel over the current rayon pool. Sums are over fixed blocks, added in order in
+//! `f64`, so that they are bit-identical for any number of threads.
 
 use crate::parallel::{self, chunks_mut};
 use crate::real::Real;
 
-/// Bodies that are one task and one partial sum.
+/// Bodies that form one task and one partial sum.
 pub(super) const BLOCK: usize = 8192;
 
 /// One value per body and axis.
@@ -52,12 +51,13 @@ pub struct Point<T> {
     pub g: Pair<T>,
 }
 
-/// The current point and the one proposed; after [`Nesterov::accept`] the one before.
+/// The current point and the proposed one. After [`Nesterov::accept`] the latter is the previous
+/// point.
 #[derive(Clone, Debug)]
 pub struct Nesterov<T> {
-    /// Where the next step begins.
+    /// The point from which the next step begins.
     pub current: Point<T>,
-    /// Where the last step led; its gradient is still to be computed.
+    /// The point that the last step led to; its gradient is still to be computed.
     pub proposed: Point<T>,
 }
 
@@ -69,10 +69,10 @@ impl<T: Real> Nesterov<T> {
         Nesterov { current: point.clone(), proposed: point }
     }
 
-    /// Sets u = v = (x, y), moved to where `clamp(i, x, y)` lets body i be.
+    /// Sets u = v = (x, y), with body i moved to the position that `clamp(i, x, y)` returns.
     ///
     /// # Panics
-    /// When a slice has more values than there are bodies, or `y` fewer than `x`.
+    /// If a slice has more values than there are bodies, or `y` fewer than `x`.
     pub fn start(&mut self, x: &[f64], y: &[f64], clamp: impl Fn(usize, T, T) -> (T, T)) {
         let Point { u, v, .. } = &mut self.current;
         for i in 0..x.len() {
@@ -82,7 +82,7 @@ impl<T: Real> Nesterov<T> {
         }
     }
 
-    /// Proposes to stay.
+    /// Proposes the current point again.
     pub fn stay(&mut self) {
         self.proposed.u.clone_from(&self.current.u);
         self.proposed.v.clone_from(&self.current.v);
@@ -93,11 +93,11 @@ impl<T: Real> Nesterov<T> {
         std::mem::swap(&mut self.current, &mut self.proposed);
     }
 
-    /// Proposes u' = v − step · g and v' = clamp(u' + momentum (u' − u));
-    /// returns Σ(v' − v)², which is NaN where u' has a value that is not finite.
+    /// Proposes u' = v − step · g and v' = clamp(u' + momentum (u' − u)). Returns Σ(v' − v)², which
+    /// is NaN if u' has a value that is not finite.
     ///
     /// # Panics
-    /// When a vector has fewer values than there are bodies.
+    /// If a vector has fewer values than there are bodies.
     pub fn walk(
         &mut self,
         step: T,

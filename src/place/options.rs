@@ -1,4 +1,4 @@
-//! Aims of a placement, and the numbers that an expert may change.
+//! Options of a placement, and the numbers that an expert may change.
 
 use crate::setters::setters;
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct BadOption {
     pub expected: &'static str,
 }
 
-/// Fails unless every one of some options, each with its name, is in the range: `expected`.
+/// Fails unless every option, given with its name, is in the range `expected`.
 pub(super) fn check_range(
     range: RangeInclusive<f64>,
     expected: &'static str,
@@ -38,23 +38,23 @@ pub(super) fn check_range(
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PlaceOptions {
-    /// Smoothed overflow at which the placement is done; 0.07 by default.
+    /// Smoothed overflow at which the placement ends; 0.07 by default.
     ///
     /// If some movable cells are macros ([`ClassOverflow`](super::ClassOverflow)), the overflow of
-    /// the others must be as low too.
+    /// the other cells must be as low, too.
     pub stop_overflow: f64,
     /// Most iterations; 2000 by default.
     pub iterations: usize,
-    /// Whether the start is a placement that the result should stay near: the first weight of the
-    /// density is then chosen by its overflow
-    /// ([`schedule::first_density_weight`](super::schedule::first_density_weight)) and not for a
-    /// centred start.
+    /// Whether the start is a placement and the result should stay near it. The first weight of the
+    /// density then follows from its overflow
+    /// ([`schedule::first_density_weight`](super::schedule::first_density_weight)). Otherwise the
+    /// weight is for a centred start.
     pub warm: bool,
-    /// Least smoothed overflow that is assumed for a warm start when that weight is chosen; 0 by
-    /// default. The higher it is, the more freely cells leave their places at first.
+    /// Least smoothed overflow that the choice of this weight assumes for a warm start; 0 by
+    /// default. With higher values cells move more freely at first.
     pub warm_overflow: f64,
-    /// Whether gradients are divided by about the diagonal of the objective's
-    /// Hessian ([`Weights`](super::Weights)); yes by default.
+    /// Whether gradients are divided by an estimate of the diagonal of the objective's Hessian
+    /// ([`Weights`](super::Weights)); yes by default.
     pub precondition: bool,
     /// How γ and λ change.
     pub schedule: Schedule,
@@ -78,22 +78,22 @@ pub struct Schedule {
     /// Largest factor on λ in an iteration while cells are clumped (smoothed
     /// overflow above [`schedule::LATE`](super::schedule::LATE)).
     pub growth: f64,
-    /// Largest factor on λ in an iteration once cells are roughly spread. The nearer to 1, the more
-    /// iterations and the shorter the wires.
+    /// Largest factor on λ in an iteration once cells are roughly spread. Values nearer to 1 take
+    /// more iterations and give shorter wires.
     pub late_growth: f64,
     /// The rise of HPWL in an iteration at which λ is not changed, as a share of the estimated
     /// final HPWL.
     pub reference_rise: f64,
     /// Largest momentum once cells are nearly spread (smoothed overflow below
-    /// [`schedule::SPREAD`](super::schedule::SPREAD)). Nesterov's momentum tends to 1, for an
-    /// objective that does not change; the weights of this one do, and a long memory then carries
-    /// cells past their places.
+    /// [`schedule::SPREAD`](super::schedule::SPREAD)). Nesterov's momentum tends to 1 and assumes a
+    /// constant objective. The weights of this objective change, and a large momentum then carries
+    /// cells past their best positions.
     pub momentum: f64,
     /// Pressure λ‖∇density‖₁ / ‖∇WA‖₁ up to which λ grows.
     pub pressure: f64,
     /// γ at overflow 1, over ten times the sum of a bin's width and height, or over ten times twice
-    /// the mean distance of cells if that is more. DREAMPlace's is 4. Half of it gives 1 to 2 %
-    /// less HPWL on ibm01 and ibm07; a quarter gives no further gain.
+    /// the mean distance of cells if that is more. DREAMPlace's value is 4. Half of it gives 1 to 2
+    /// % less HPWL on ibm01 and ibm07; a quarter gives no further gain.
     pub gamma: f64,
 }
 
@@ -124,15 +124,15 @@ impl Default for PlaceOptions {
     }
 }
 
-/// A number among [`PlaceOptions`], by the name that it has in every interface.
+/// A number among [`PlaceOptions`], under the same name in every interface.
 pub struct Number {
     /// Its name.
     pub name: &'static str,
     /// The values that it may have.
     pub expected: &'static str,
-    /// Whether it may have a value.
+    /// Whether a value is allowed.
     pub holds: fn(f64) -> bool,
-    /// The number in some options.
+    /// Borrows the number from some options.
     pub of: fn(&mut PlaceOptions) -> &mut f64,
 }
 
@@ -180,13 +180,13 @@ impl PlaceOptions {
     }
 
     setters! {
-        /// Sets the smoothed overflow at which the placement is done.
+        /// Sets the smoothed overflow at which the placement ends.
         stop_overflow: f64,
         /// Sets the largest number of iterations.
         iterations: usize,
-        /// Sets whether the start is a placement that the result should stay near.
+        /// Sets whether the start is a placement and the result should stay near it.
         warm: bool,
-        /// Sets the smoothed overflow that a warm start is taken to have at least.
+        /// Sets the least smoothed overflow assumed for a warm start.
         warm_overflow: f64,
         /// Sets whether gradients are preconditioned.
         precondition: bool,

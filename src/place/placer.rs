@@ -12,12 +12,12 @@ use super::{Outcome, PlaceError};
 use crate::charge::Charge;
 use crate::engine::{DensityStats, EngineError};
 
-/// The first step's length is found from a trial move of this many bins (root
-/// mean square): enough for `f32` to see the gradient change.
+/// A trial move of this many bins (root mean square) determines the first step's length. It is long
+/// enough for a change of the gradient in `f32`.
 const TRIAL_MOVE: f64 = 0.01;
-/// A step is taken when the gradient it led to allows more than this share of it …
+/// A step is accepted if the gradient after it allows more than this share of the step …
 const ACCEPTED: f64 = 0.95;
-/// … or after so many tries.
+/// … or after this many tries.
 const MOST_TRIES: u32 = 10;
 /// Longest step, over the inverse of the largest curvature of the density in its densest bin:
 /// beyond 2, bodies there oscillate with growing amplitude.
@@ -43,19 +43,20 @@ pub struct Placer<'b> {
     base_gamma: f64,
     /// Whether cells move beside macros that move.
     beside_macros: bool,
-    /// Made when they are first needed: with as many bins as bodies they take a second.
+    /// Computed when first needed: with as many bins as bodies this takes a second.
     parts: Option<ClassOverflow>,
     state: State,
     outcome: Option<Outcome>,
 }
 
 impl<'b> Placer<'b> {
-    /// Evaluates the start, lower-left corners of every body, and chooses the
-    /// first weights and the first step from it.
+    /// Evaluates the start, lower-left corners of every body, and derives the first weights and the
+    /// first step from it.
     ///
     /// # Errors
-    /// When an option is outside its range, nothing is movable without [`PlaceOptions::warm`], the
-    /// start's numbers are not finite, or the engine failed. With it such a placement has converged.
+    /// If an option is outside its range, nothing is movable without [`PlaceOptions::warm`], the
+    /// start's numbers are not finite, or the engine failed. With `warm`, a placement without
+    /// movable cells has converged.
     pub fn new(
         backend: &'b mut dyn Backend,
         x: &[f64],
@@ -65,10 +66,11 @@ impl<'b> Placer<'b> {
         Self::start(backend, x, y, options, None)
     }
 
-    /// As [`Placer::new`] of a warm start, with this λ: a descent goes on with other bodies.
+    /// Like [`Placer::new`] for a warm start, but with this λ: a descent continues with other
+    /// bodies.
     ///
     /// # Errors
-    /// As [`Placer::new`].
+    /// Those of [`Placer::new`].
     pub fn branch(
         backend: &'b mut dyn Backend,
         x: &[f64],
@@ -104,7 +106,7 @@ impl<'b> Placer<'b> {
             placer.outcome = Some(Outcome::Converged);
             return Ok(placer);
         }
-        // Cells that are fixed need a factor that is not zero.
+        // Fixed cells need a factor that is not zero.
         let factor = if options.precondition { 1.0 } else { f64::from(f32::MIN_POSITIVE) };
         let pull = backend.netlist().pull();
         let factor = factor / pull.per_pin;
@@ -131,7 +133,7 @@ impl<'b> Placer<'b> {
         let monitor =
             ConvergenceMonitor::new(schedule.pressure, schedule.density_weight * from / pulls);
         if pull.most == 0.0 {
-            // Nothing but the density counts.
+            // Only the density counts.
             weights.lambda = 1.0 / (factor * mean_area(backend.charge()));
         } else if first.density_norm > 0.0 {
             weights.lambda = share * from / first.density_norm;
@@ -143,12 +145,13 @@ impl<'b> Placer<'b> {
         Ok(placer)
     }
 
-    /// Continues from a [`Placer::checkpoint`], bit for bit on the same kind of engine: `backend`
-    /// has the same bodies, nets and bins. If the placement had ended, it has ended here, too.
+    /// Continues from a [`Placer::checkpoint`], bit for bit on the same kind of engine. `backend`
+    /// must have the same bodies, nets and bins. If the placement had ended, it has ended here,
+    /// too.
     ///
     /// # Errors
-    /// If an option is outside its range, the checkpoint has another number of vectors or bodies, or
-    /// the engine failed.
+    /// If an option is outside its range, the checkpoint has another number of vectors or bodies,
+    /// or the engine failed.
     pub fn resume(
         backend: &'b mut dyn Backend,
         checkpoint: &Checkpoint,
@@ -181,15 +184,15 @@ impl<'b> Placer<'b> {
         })
     }
 
-    /// Returns the whole state of a placement in progress.
+    /// Returns the complete state of a placement in progress.
     ///
     /// # Errors
-    /// When the device failed.
+    /// If the device failed.
     pub fn checkpoint(&mut self) -> Result<Checkpoint, PlaceError> {
         Checkpoint::of(self.backend, self.state)
     }
 
-    /// The first gradient with the weights chosen, and the first step's length.
+    /// Computes the first gradient with the chosen weights, and the first step's length.
     fn begin(&mut self) -> Result<(), PlaceError> {
         let state = &mut self.state;
         let sample = self.backend.evaluate(&state.weights)?;
@@ -233,14 +236,15 @@ impl<'b> Placer<'b> {
         self.outcome.get_or_insert(outcome);
     }
 
-    /// Replaces the net weights: one for each net of the design, in its order. The descent goes on
-    /// from its present point, with λ and the step in the unit of the new weights
-    /// ([`Pull::per_pin`](crate::wirelength::Pull::per_pin)); the best placement is sought anew,
-    /// because wirelengths by other weights do not compare. [`Placer::last`] then has the sample by
-    /// the new weights. Once the placement has ended, its result stays.
+    /// Replaces the net weights: one for each net of the design, in its order. The descent
+    /// continues from its present point, with λ and the step in the unit of the new weights
+    /// ([`Pull::per_pin`](crate::wirelength::Pull::per_pin)). The search for the best placement
+    /// starts again, because wirelengths by different weights are not comparable. [`Placer::last`]
+    /// then has the sample by the new weights. Once the placement has ended, its result does not
+    /// change.
     ///
     /// # Errors
-    /// As [`Backend::set_net_weights`], and when the gradient is not finite.
+    /// Those of [`Backend::set_net_weights`], and if the gradient is not finite.
     pub fn set_net_weights(&mut self, weights: &[f64]) -> Result<(), PlaceError> {
         let before = self.backend.netlist().pull().per_pin;
         self.backend.set_net_weights(weights)?;
@@ -278,7 +282,7 @@ impl<'b> Placer<'b> {
     /// Does one iteration and returns its record, or `None` once the placement has ended.
     ///
     /// # Errors
-    /// When the engine failed.
+    /// If the engine failed.
     pub fn step(&mut self) -> Result<Option<&Record>, PlaceError> {
         if self.outcome.is_some() {
             return Ok(None);
@@ -322,7 +326,7 @@ impl<'b> Placer<'b> {
         Ok(Some(&self.state.last))
     }
 
-    /// γ and λ of the next iteration.
+    /// Computes γ and λ of the next iteration.
     fn reweigh(&mut self, rise: f64) {
         let (schedule, state) = (&self.options.schedule, &mut self.state);
         let Record { iteration, sample, pressure, .. } = state.last;
@@ -331,12 +335,12 @@ impl<'b> Placer<'b> {
         let remaining = state.monitor.remaining(overflow);
         let final_hpwl = schedule::final_hpwl(sample.hpwl, overflow);
         let reference = schedule.reference_rise * final_hpwl;
-        // As DREAMPlace does, from the second iteration on: the first follows no other.
+        // As in DREAMPlace, from the second iteration on: the first has no predecessor.
         if iteration > 1 && reference > 0.0 {
             let late = remaining < schedule::LATE;
             let growth = if late { schedule.late_growth } else { schedule.growth };
-            // Where the overflow is nearer to its end than the pressure, few cells oscillate about
-            // one point, and wires that get longer say nothing.
+            // If the overflow is nearer to its end than the pressure, few cells oscillate about one
+            // point, and growing wirelength is meaningless.
             let felt = remaining == overflow && schedule::is_felt(iteration, pressure);
             let rise = if felt { rise } else { rise.min(0.0) };
             let mu = schedule::growth(schedule::mu(iteration, rise, reference), growth);
@@ -347,12 +351,12 @@ impl<'b> Placer<'b> {
         state.weights.gamma = self.base_gamma * schedule::gamma_factor(remaining);
     }
 
-    /// Returns the longest step that bodies in the densest bin take without oscillating.
+    /// Returns the longest step at which bodies in the densest bin do not oscillate.
     ///
-    /// ∇·E = ρ − mean ρ, so that λ · force / preconditioner of a body of no pins
-    /// changes by at most min(1, λ · area / w) · w · (ρ_max − 1) / bin width over a unit
-    /// of length, with w the mean net weight of a pin. The mean over all bodies, which the other bound is made from,
-    /// does not show a few that oscillate: on a grid finer than the cells they can
+    /// ∇·E = ρ − mean ρ. So λ · force / preconditioner of a body without pins changes by at most
+    /// min(1, λ · area / w) · w · (ρ_max − 1) / bin width over a unit of length. Here w is the mean
+    /// net weight of a pin. The other bound uses the mean over all bodies, which does not show a
+    /// few oscillating bodies. On a grid finer than the cells these can carry the others away.
     /// carry the others away.
     fn densest_step(&self) -> f64 {
         let (charge, state) = (self.backend.charge(), &self.state);
@@ -363,15 +367,14 @@ impl<'b> Placer<'b> {
         MOST_OVERSHOOT / (density * weight.min(most))
     }
 
-    /// Returns the longest step that cells joined by short nets take without oscillating far.
+    /// Returns the longest step at which cells joined by short nets do not oscillate far.
     ///
-    /// WA of two pins d apart is d · tanh(d/2γ). Where d is short against γ, two
-    /// cells that move against each other have a preconditioned curvature of
-    /// 2/γ, with which accelerated descent is stable up to steps of 4/3 · γ/2. The mean
-    /// over all bodies stays there while cells are clumped (0.67 γ) and allows
-    /// 2 γ in the end. Then those few oscillate, by 1 % of HPWL on adaptec1's
-    /// statistics, until all at once they converge, at an iteration that
-    /// rounding decides.
+    /// WA of two pins at distance d is d · tanh(d/2γ). If d is short against γ, two cells that move
+    /// against each other have a preconditioned curvature of 2/γ. Accelerated descent is then
+    /// stable up to steps of 4/3 · γ/2. The mean over all bodies stays within this bound while
+    /// cells are clumped (0.67 γ), but allows 2 γ in the end. Then those few cells oscillate, by 1
+    /// % of HPWL on adaptec1's statistics. They converge all at once, at an iteration that depends
+    /// on rounding.
     fn short_nets_step(&self) -> f64 {
         MOST_GAMMAS * self.state.weights.gamma / self.backend.netlist().pull().per_pin
     }
@@ -403,23 +406,23 @@ impl<'b> Placer<'b> {
         Ok(())
     }
 
-    /// Whether the overflow asked for is reached, by a placement whose wires and density are in
-    /// balance and whose wires get no shorter.
+    /// Whether the placement reached the overflow asked for, wires and density are in balance, and
+    /// wires no longer get shorter.
     fn has_converged(&mut self) -> Result<bool, PlaceError> {
         let State { last, monitor, .. } = &self.state;
         let reached = last.sample.density.overflow <= self.options.stop_overflow;
         Ok(reached && monitor.is_settled() && self.parts_are_spread()?)
     }
 
-    /// Ends the placement after the last iteration it may have, unless it has ended.
+    /// Ends the placement after the last allowed iteration, unless it has ended.
     fn count(&mut self, iteration: usize) {
         if iteration >= self.options.iterations {
             self.outcome.get_or_insert(Outcome::OutOfIterations);
         }
     }
 
-    /// Continues from the best placement, without momentum and with slower growth of λ, or ends
-    /// there after a few such restarts.
+    /// Continues from the best placement, without momentum and with slower growth of λ. After a few
+    /// such restarts, ends the placement there.
     fn fail(&mut self, outcome: Outcome) -> Result<(), PlaceError> {
         let best = self.state.monitor.best().copied();
         let (Some(best), true) = (best, self.state.returns < RETURNS) else {
@@ -437,8 +440,8 @@ impl<'b> Placer<'b> {
         self.begin()
     }
 
-    /// Returns whether the overflow of every fence, and that of the cells beside movable macros, is
-    /// low enough; computed in some iterations only.
+    /// Returns whether the overflow of every fence, and of the cells beside movable macros, is low
+    /// enough. This is computed only in some iterations.
     fn parts_are_spread(&mut self) -> Result<bool, PlaceError> {
         if !self.beside_macros && self.backend.charge().regions() == 1 {
             return Ok(true);
@@ -469,10 +472,10 @@ impl<'b> Placer<'b> {
         Ok(self.parts.as_mut().expect("made above"))
     }
 
-    /// Returns the overflow of the standard cells in the result so far, if macros move too.
+    /// Returns the overflow of the standard cells in the result so far, if macros move, too.
     ///
     /// # Errors
-    /// When the device failed.
+    /// If the device failed.
     pub fn result_standard_cells(&mut self) -> Result<Option<f64>, PlaceError> {
         self.standard_cells_overflow(self.result())
     }
@@ -485,8 +488,9 @@ impl<'b> Placer<'b> {
         Ok(self.backend.exact_density(self.result())?)
     }
 
-    /// Returns the iteration whose placement is the result: the last one where the overflow asked
-    /// for was reached or the caller stopped the descent, else the best trade-off seen.
+    /// Returns the iteration whose placement is the result. This is the last one if the overflow
+    /// asked for was reached or the caller stopped the descent, and otherwise the best trade-off
+    /// seen.
     pub fn result_iteration(&self) -> usize {
         let best = self.state.monitor.best().map_or(0, |best| best.iteration);
         if self.result() == PointVector::Best { best } else { self.state.last.iteration }
@@ -502,7 +506,7 @@ impl<'b> Placer<'b> {
     /// Returns the lower-left corners of every body in the result so far.
     ///
     /// # Errors
-    /// When the device failed.
+    /// If the device failed.
     pub fn positions(&mut self) -> Result<(Vec<f64>, Vec<f64>), PlaceError> {
         self.vector(self.result())
     }
@@ -524,7 +528,7 @@ fn mean_area(charge: &Charge) -> f64 {
     charge.movable_area() / charge.movable() as f64
 }
 
-/// Calls [`Backend::start`] with positions on the die, whatever the charge's origin.
+/// Calls [`Backend::start`] with positions on the die, for any origin of the charge.
 fn start_at(backend: &mut dyn Backend, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
     match backend.charge().origin() {
         [0.0, 0.0] => backend.start(x, y),

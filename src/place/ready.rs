@@ -1,4 +1,4 @@
-//! The order in which a backend's calls come.
+//! The order of calls to a backend.
 
 use super::backend::PointVector;
 use crate::engine::{EngineError, Progress};
@@ -27,14 +27,14 @@ impl Progress for Ready {
 }
 
 impl Ready {
-    /// Fails unless `vector` can be there; a placement kept is checked for elsewhere.
+    /// Fails unless `vector` can exist; other code checks for a kept placement.
     pub(crate) fn require_vector(self, vector: PointVector) -> Result<(), EngineError> {
         let at_least =
             if vector == PointVector::Gradient { Ready::Evaluated } else { Ready::Started };
         self.require("a vector of the descent", at_least)
     }
 
-    /// Returns the progress once a vector is set: a gradient that is given needs no evaluation.
+    /// Returns the progress once a vector is set: a gradient that was set needs no evaluation.
     pub(crate) fn after_write(self, vector: PointVector) -> Self {
         match vector {
             PointVector::Reference => Ready::Started,

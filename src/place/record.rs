@@ -3,30 +3,30 @@
 use super::backend::{Sample, StageSplit};
 use serde::{Deserialize, Serialize};
 
-/// One iteration in numbers; iteration 0 is the start.
+/// Numbers of one iteration; iteration 0 is the start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Record {
     /// From 0.
     pub iteration: usize,
-    /// Sample of the placement that the iteration led to.
+    /// Sample of the placement after the iteration.
     #[serde(flatten)]
     pub sample: Sample,
-    /// Smoothing length it was evaluated with, layout units.
+    /// Smoothing length of its evaluation, layout units.
     pub gamma: f64,
-    /// Weight of the density it was evaluated with.
+    /// Weight of the density in its evaluation.
     pub lambda: f64,
-    /// λ‖∇density‖₁ / ‖∇WA‖₁: about 1 where the placement follows its weights.
+    /// λ‖∇density‖₁ / ‖∇WA‖₁: about 1 while the placement follows its weights.
     pub pressure: f64,
     /// Overflow of the standard cells alone, if macros move too and it was computed in this
     /// iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overflow_standard_cells: Option<f64>,
-    /// Length of the step that led to it.
+    /// Length of the step in this iteration.
     pub step: f64,
-    /// Evaluations it took.
+    /// Number of evaluations in this iteration.
     pub tries: u32,
-    /// Milliseconds of all of them together.
+    /// Milliseconds of all these evaluations together.
     #[serde(rename = "timings_ms")]
     pub times: StageSplit,
 }

@@ -51,7 +51,7 @@ impl ClassOverflow {
     /// Prepares the overflow of the movable cells of `charge`.
     ///
     /// # Errors
-    /// None for a charge that exists.
+    /// Never for a valid charge.
     pub fn of(charge: &Charge) -> Result<Self, ChargeError> {
         let mut is_macro = vec![false; charge.movable()];
         let all = charge.movable_macros().iter().map(|&i| i as usize);

@@ -1,4 +1,4 @@
-//! Where a placement starts.
+//! The start of a placement.
 
 use crate::charge::Charge;
 use crate::charge::overlap::Axis;
@@ -6,13 +6,13 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 
-/// Standard deviation of a centred start, as a share of the die's extent: too
-/// little to matter, enough to tell cells of the same nets apart.
+/// Standard deviation of a centred start, as a share of the die's extent: too little to affect the
+/// result, but enough to distinguish cells of the same nets.
 const SPREAD: f64 = 1e-3;
 
-/// Returns lower-left corners of every body: the movable cells' centres normally distributed about
-/// the centre of the die, the fillers where the charge has them. The same `seed` gives the same
-/// start.
+/// Returns lower-left corners of every body. The movable cells' centres are normally distributed
+/// about the centre of the die, and the fillers keep their positions in the charge. The same `seed`
+/// gives the same start.
 pub fn centred(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let die = charge.grid().die();
     let mut random = Pcg64::seed_from_u64(seed);
@@ -27,9 +27,9 @@ pub fn centred(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
     (x, y)
 }
 
-/// Returns lower-left corners of every body: the movable cells where the charge has them, or on the
-/// edge of the die where that is outside, those at one point a little apart, the fillers where the
-/// cells leave room.
+/// Returns lower-left corners of every body. Movable cells keep their positions in the charge.
+/// Cells outside the die move to its edge, and cells at one point move a little apart. Fillers go
+/// where the cells leave room.
 pub fn given(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let die = charge.grid().die();
     let within = |v: f64, low: f64, high: f64| v.min(high).max(low);
@@ -48,7 +48,7 @@ pub fn given(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
         for &i in same {
             let mut near = |v: f64, size: f64, low: f64, high: f64| {
                 let by = (random.random::<f64>() - 0.5) * size;
-                // Those on the edge of the die go inwards.
+                // Cells on the edge of the die move inwards.
                 if v + by < low || v + by + size > high { v - by } else { v + by }
             };
             x[i] = near(at(i).0, charge.width()[i], die.xl, die.xh);
@@ -62,7 +62,7 @@ pub fn given(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// Moves the fillers of a region to where its cells and fixed area leave room at the target
-/// density: each bin gets its share of them, at random positions.
+/// density: each bin gets its share of the fillers, at random positions.
 fn fill_up(charge: &Charge, region: usize, x: &mut [f64], y: &mut [f64], random: &mut Pcg64) {
     let fillers = charge.movable()..charge.bodies();
     let fillers: Vec<usize> = fillers.filter(|&i| charge.region(i) == region).collect();
@@ -99,8 +99,8 @@ fn fill_up(charge: &Charge, region: usize, x: &mut [f64], y: &mut [f64], random:
     }
 }
 
-/// Moves every body by up to half of `ratio` times its size, to either side along both axes,
-/// uniformly. The same `seed` does the same.
+/// Moves every body by up to half of `ratio` times its size, in both directions along both axes,
+/// uniformly. The same `seed` gives the same moves.
 pub fn shake(charge: &Charge, x: &mut [f64], y: &mut [f64], ratio: f64, seed: u64) {
     let mut random = Pcg64::seed_from_u64(seed ^ NOISE);
     for (positions, sizes) in [(x, charge.width()), (y, charge.height())] {
@@ -111,5 +111,5 @@ pub fn shake(charge: &Charge, x: &mut [f64], y: &mut [f64], ratio: f64, seed: u6
     }
 }
 
-/// Tells the noise's random numbers from those of the start.
+/// Separates the noise's random numbers from those of the start.
 const NOISE: u64 = 0x6e6f_6973_6521;

@@ -1,10 +1,10 @@
-//! Terms of the objective beside wirelength and density, added by a placer's author.
+//! Terms of the objective besides wirelength and density, added by a placer's author.
 
 use crate::real::Real;
 
-/// A term f of the objective WA_γ + λ · density + Σ f. Its gradient is added to that of the
-/// wirelength, before the preconditioner ([`Weights`](super::Weights)). That does not know the
-/// term's curvature, so a stiff term shortens all steps.
+/// A term f of the objective WA_γ + λ · density + Σ f. Its gradient is added to the wirelength's
+/// gradient before the preconditioner ([`Weights`](super::Weights)). The preconditioner does not
+/// know the term's curvature, so a stiff term shortens all steps.
 ///
 /// Closures are terms. An anchor pulls the first cell towards x = 100:
 ///
@@ -60,7 +60,7 @@ pub trait Term<T: Real>: Send {
     /// Adds ∂f/∂x and ∂f/∂y of every movable cell to `gradient`, and returns f. `x` and `y` are the
     /// lower-left corners of the cells' bodies, layout units from
     /// [`Charge::origin`](crate::charge::Charge::origin). All slices have one value per movable
-    /// cell. f is in layout units times net weight, as the wirelength.
+    /// cell. f is in layout units times net weight, like the wirelength.
     fn add(&mut self, x: &[T], y: &[T], gradient: [&mut [T]; 2]) -> f64;
 }
 

@@ -1,7 +1,7 @@
-//! The vectors of a descent on the host, and what is done with each body.
+//! The vectors of a descent on the host, and the operators on each body.
 //!
-//! Parallel over the current rayon pool; sums are over fixed blocks, added in
-//! order in `f64`, so that they are the same bits for any number of threads.
+//! This code is parallel over the current rayon pool. Sums are over fixed blocks, added in order in
+//! `f64`, so that they are bit-identical for any number of threads.
 
 use super::backend::{PointVector, Weights, pin_weights};
 use super::bounds::Bounds;
@@ -13,16 +13,16 @@ use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Real;
 use crate::wirelength::Netlist;
 
-/// Where the placement kept is.
+/// The location of the kept placement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kept {
     Nowhere,
-    /// It is v of the current point.
+    /// The kept placement is v of the current point.
     Current,
     Aside,
 }
 
-/// The points of a descent, and what their gradients are made of.
+/// The points of a descent, and the inputs of their gradients.
 #[derive(Clone, Debug)]
 pub(super) struct Vectors<T> {
     bounds: Bounds<T>,
@@ -60,7 +60,7 @@ impl Norms {
 }
 
 impl<T: Real> Vectors<T> {
-    /// Zeros for every body of `charge`.
+    /// Returns zeros for every body of `charge`.
     pub(super) fn new(charge: &Charge, netlist: &Netlist) -> Self {
         let bodies = charge.bodies();
         let areas = charge.width().iter().zip(charge.height()).map(|(w, h)| w * h);
@@ -77,13 +77,13 @@ impl<T: Real> Vectors<T> {
         vectors
     }
 
-    /// Takes the net weights of the cells' pins.
+    /// Copies the net weights of the cells' pins.
     pub(super) fn set_pin_weights(&mut self, charge: &Charge, netlist: &Netlist) {
         let pins = self.preconditioner.iter_mut().zip(pin_weights(charge, netlist));
         pins.for_each(|((pins, _), weight)| *pins = weight);
     }
 
-    /// Returns one of the vectors, or the placement kept.
+    /// Returns one of the vectors, or the kept placement.
     pub(super) fn vector(&self, vector: PointVector) -> Result<&Pair<T>, EngineError> {
         let current = &self.points.current;
         match (vector, self.kept) {
@@ -95,7 +95,8 @@ impl<T: Real> Vectors<T> {
         }
     }
 
-    /// Returns one of them, every value of which is to be overwritten. What is kept stays.
+    /// Returns one of the vectors; the caller overwrites every value. The kept placement is not
+    /// lost.
     pub(super) fn vector_mut(&mut self, vector: PointVector) -> &mut Pair<T> {
         match vector {
             PointVector::Reference => {
@@ -111,13 +112,13 @@ impl<T: Real> Vectors<T> {
         }
     }
 
-    /// Keeps v of the current point in place of what was kept before; nothing is copied.
+    /// Keeps v of the current point, which replaces the placement kept before. Nothing is copied.
     pub(super) fn keep(&mut self) {
         self.kept = Kept::Current;
     }
 
-    /// Before every value of v of the current point is overwritten: what is kept changes places
-    /// with what was aside.
+    /// Called before every value of v of the current point is overwritten: if v is the kept
+    /// placement, it is swapped with the spare vector.
     fn leave_kept(&mut self) {
         if self.kept == Kept::Current {
             std::mem::swap(&mut self.aside, &mut self.points.current.v);
@@ -125,25 +126,25 @@ impl<T: Real> Vectors<T> {
         }
     }
 
-    /// Makes the point proposed the current one. The next proposal overwrites the one before.
+    /// Makes the proposed point current. The next proposal overwrites the previous point.
     pub(super) fn accept(&mut self) {
         self.leave_kept();
         self.points.accept();
     }
 
-    /// u = v = (x, y), kept inside the die.
+    /// Sets u = v = (x, y), clamped into the die.
     pub(super) fn start(&mut self, x: &[f64], y: &[f64]) {
         self.leave_kept();
         self.points.start(x, y, |i, x, y| self.bounds.clamp(i, x, y));
     }
 
-    /// Proposes a step, kept inside the die ([`Nesterov::walk`]).
+    /// Proposes a step, clamped into the die ([`Nesterov::walk`]).
     pub(super) fn walk(&mut self, step: T, momentum: T) -> f64 {
         self.points.walk(step, momentum, |i, x, y| self.bounds.clamp(i, x, y))
     }
 
-    /// g' = (pull − λ · push) / max(1, β pins + α λ area), where `push` is the force, −∂density, x
-    /// and y of every body.
+    /// Computes g' = (pull − λ · push) / max(1, β pins + α λ area). `push` is the force, −∂density,
+    /// x and y of every body.
     pub(super) fn combine(&mut self, weights: &Weights, push: [&[T]; 2]) -> Norms {
         let lambda = T::cast(weights.lambda);
         let per_pin = T::cast(weights.pin_factor);
