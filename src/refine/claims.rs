@@ -1,10 +1,10 @@
-//! Which of many proposals can be made at once.
+//! Choice of proposals that can be made at the same time.
 //!
-//! Each claims what it changes and what its gain depends on. Of two that one of them would spoil
-//! for the other, one goes first by its number, so that the choice does not depend on threads.
-//! Numbers go in an order without a pattern: proposals of neighbours, one after the other by number,
-//! would wait for one another in long chains (Blelloch, Fineman and Shun, "Greedy sequential maximal
-//! independent set and matching are parallel on average", SPAA 2012).
+//! Each proposal claims the resources that it changes and those that its gain depends on. If two
+//! proposals conflict, their numbers decide which goes first, so that the choice does not depend on
+//! threads. The numbers are taken in an order without a pattern. Otherwise proposals of neighbours,
+//! with consecutive numbers, would wait for one another in long chains (Blelloch, Fineman and Shun,
+//! "Greedy sequential maximal independent set and matching are parallel on average", SPAA 2012).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,9 +15,9 @@ pub(super) struct Claim {
     pub(super) changes: bool,
 }
 
-/// By resource, the first proposal that changes it, and that uses it.
+/// By resource, the first proposal that changes it, and the first that uses it.
 pub(super) struct Claims {
-    /// Turns so far: claims of earlier ones no longer count.
+    /// Turns so far: claims of earlier turns no longer count.
     turn: u32,
     changed: Vec<AtomicU64>,
     used: Vec<AtomicU64>,
@@ -34,12 +34,13 @@ impl Claims {
         self.turn += 1;
     }
 
-    /// Smaller than those of earlier turns, and in this turn in the order of [`place`].
+    /// Returns a stamp that is smaller than those of earlier turns, and within a turn in the order
+    /// of [`place`].
     fn stamp(&self, proposal: u32) -> u64 {
         u64::from(u32::MAX - self.turn) << 32 | u64::from(place(proposal))
     }
 
-    /// Notes the claims of a proposal, which names nothing twice.
+    /// Notes the claims of a proposal, which names no resource twice.
     pub(super) fn stake(&self, proposal: u32, claims: &[Claim]) {
         for claim in claims {
             let of = if claim.changes { &self.changed } else { &self.used };
@@ -47,8 +48,8 @@ impl Claims {
         }
     }
 
-    /// Whether, once all claims are noted, no proposal that goes first changes what this one uses or
-    /// uses what this one changes.
+    /// Whether no earlier proposal changes a resource that this one uses, or uses a resource that
+    /// this one changes. All claims must be noted before.
     pub(super) fn hold(&self, proposal: u32, claims: &[Claim]) -> bool {
         let stamp = self.stamp(proposal);
         let before =
@@ -60,8 +61,8 @@ impl Claims {
     }
 }
 
-/// Returns the place of a number in an order without a pattern: the last steps of MurmurHash3, no
-/// two numbers with one result.
+/// Returns the position of a number in an order without a pattern. These are the last steps of
+/// MurmurHash3, which map no two numbers to one result.
 fn place(number: u32) -> u32 {
     let number = (number ^ number >> 16).wrapping_mul(0x85eb_ca6b);
     let number = (number ^ number >> 13).wrapping_mul(0xc2b2_ae35);

@@ -1,30 +1,30 @@
-//! Bins that are not to be filled beyond their target.
+//! Bins that must not be filled beyond their target density.
 
 use super::wires::Pose;
 use crate::charge::Charge;
 use crate::charge::overlap::Axis;
 use crate::design::Design;
 
-/// Of a bin's area, what counts as none: sums are rounded.
+/// Share of a bin's area that counts as zero, because sums are rounded.
 const ROUNDING: f64 = 1e-9;
 
-/// How full every bin is, of the design or of each region that fences make. Areas are shares of a
-/// bin's.
+/// The fill of every bin, of the design or of each fence region. Areas are shares of a bin's area.
 #[derive(Clone, Debug)]
 pub(super) struct Density {
     axes: (Axis, Axis),
-    /// Bins along y, of which one column has as many.
+    /// Bins along y, the number in one column.
     ny: usize,
-    /// By bin, and that by region, what movable nodes may fill of it, and what they do.
+    /// By region and bin, the area that movable nodes may fill and the area that they fill.
     room: Vec<f64>,
     filled: Vec<f64>,
-    /// Width and height of every node, as it lies, and the first bin of its region.
+    /// Width and height of every node in its present orientation, and the first bin of its region.
     nodes: Vec<(f64, f64, usize)>,
     changes: Vec<(usize, f64)>,
 }
 
 impl Density {
-    /// The bins of `charge`, which is of this design, with its movable nodes where they are.
+    /// Returns the bins of `charge`, which is of this design, with its movable nodes at their
+    /// present positions.
     pub(super) fn new(charge: &Charge, design: &Design) -> Self {
         let grid = charge.grid();
         let (bins, regions) = (grid.bins(), charge.regions());
@@ -43,7 +43,7 @@ impl Density {
             nodes: (0..design.nodes.len()).map(size).map(|(w, h)| (w, h, 0)).collect(),
             changes: Vec::new(),
         };
-        // A macro counts as much of its area as the target density.
+        // A macro counts with its area times the target density.
         let mut weight = vec![1.0; charge.movable()];
         for &body in charge.macros() {
             let body = body as usize;
@@ -60,8 +60,8 @@ impl Density {
         density
     }
 
-    /// Whether no bin that these nodes come into is filled beyond its target, or already was and is
-    /// not filled any further. If so, they have been moved from the first poses to the second ones.
+    /// Whether these nodes fill no bin beyond its target density, or further if it already was
+    /// beyond. If so, the nodes have been moved from the first poses to the second ones.
     pub(super) fn allows(&mut self, moves: impl Iterator<Item = (u32, Pose, Pose)>) -> bool {
         self.changes.clear();
         for (node, from, to) in moves {

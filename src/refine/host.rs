@@ -1,4 +1,4 @@
-//! The work of a lattice's cells on all threads.
+//! The work for a lattice's cells on all threads.
 
 use super::claims::Claims;
 use super::state::{Change, State, Trial};
@@ -8,7 +8,7 @@ use crate::parallel::{self, PerThread};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Proposals that a thread judges at least.
+/// Least number of proposals that a thread judges.
 const FEW: usize = 8;
 
 /// A lattice's cells on the CPU.
@@ -18,7 +18,7 @@ pub(super) struct Host<'a> {
     memory: PerThread<Memory>,
     claims: Claims,
     tasks: Of,
-    /// Whether the work is to end within a batch.
+    /// Whether the work must end within a batch.
     stops: &'a AtomicBool,
 }
 
@@ -53,11 +53,11 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Makes those proposals that still are legal and shorten the wires when it is their turn.
-    /// Returns by how much they do together.
+    /// Makes the proposals that are still legal and shorten the wires in their turn. Returns the
+    /// wirelength saved by all of them together.
     ///
-    /// In turns: of those that are left, every one is made that none before it is in the way of.
-    /// With bins that must not be filled too far, one after the other.
+    /// Each turn makes every remaining proposal that conflicts with no earlier one. If bins must
+    /// not be filled too far, proposals are made one after the other.
     fn commit_independent(&mut self, found: &[Lists<Change>]) -> f64 {
         let proposals = (0u32..).zip(found.iter().flat_map(Lists::iter));
         let mut waiting: Vec<(u32, &[Change])> =

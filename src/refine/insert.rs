@@ -1,11 +1,11 @@
-//! Cells go near where their nets are shortest, and the cells beside them give way, on several rows
-//! where need be.
+//! Insertion: cells move near to where their nets are shortest, and the cells beside them give way,
+//! if necessary on several rows.
 //!
-//! A cell is put down near where its nets are shortest ([`Aim`]), whatever cells are there. Those
-//! to its left go to the left and those to its right go to the right, each no farther than it must.
-//! The cells that they meet on any of their rows give way in turn. These are the moves of local
-//! legalization (Chow, Pui and Young, "Legalization algorithm for multiple-row height standard cell
-//! design", DAC 2016), with wirelength in place of displacement as the cost.
+//! A cell is put near to where its nets are shortest ([`Aim`]), even on other cells. Cells to its
+//! left move to the left and cells to its right to the right, each as little as possible. The cells
+//! that they meet on any of their rows give way in turn. These are the moves of local legalization
+//! (Chow, Pui and Young, "Legalization algorithm for multiple-row height standard cell design", DAC
+//! 2016), with wirelength instead of displacement as the cost.
 
 use super::state::{Change, Spot, State, Trial};
 use super::swap::Aim;
@@ -14,14 +14,14 @@ use crate::rows::{Occupant, Span};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Rows that are looked at on each side of the best one.
+/// Rows searched on each side of the best row.
 const ROWS: usize = 2;
-/// Cells beside the best place of a row whose edges are looked at, on each side.
+/// Cells on each side of the best position in a row whose edges are tried.
 const CELLS: usize = 2;
-/// Sites of a row that are looked at.
+/// Sites tried in a row.
 const SITES: usize = 12;
-/// Most cells that move together. With 32 and 64 ibm05 got 0.49 and 0.62 % shorter, ct_ariane 0.51 and
-/// 0.60 % in 1.4 times the time.
+/// Most cells that move together. With 32 and 64 ibm05 got 0.49 and 0.62 % shorter. ct_ariane got
+/// 0.51 and 0.60 % shorter, in 1.4 times the time.
 pub(super) const MOST_MOVED: usize = 64;
 
 /// Working memory of a search.
@@ -39,15 +39,15 @@ pub(super) struct Search {
 struct Room {
     /// The cell's own change first.
     changes: Vec<Change>,
-    /// The most that they can shorten the wires by.
+    /// The most that the changes can shorten the wires by.
     most: f64,
-    /// Cells that are in the way, by the edge that is reached first.
+    /// Cells that must give way, by the edge that is reached first.
     waiting: BinaryHeap<Reverse<(i32, u32)>>,
-    /// How far each band is taken.
+    /// How far each band is occupied.
     taken: Vec<(usize, i32)>,
 }
 
-/// Adds to `changes` what brings `cell` nearer to its nets, if anything does.
+/// Adds to `changes` a move that brings `cell` nearer to its nets, if there is one.
 pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &mut Vec<Change>) {
     let Search { nets, trial, sites, room, best } = search;
     let Some(aim) = Aim::of(state, cell, nets) else { return };
@@ -95,20 +95,20 @@ pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &m
 }
 
 impl Room {
-    /// Moves cells out of the way of one that goes elsewhere, whose own nets get shorter by
-    /// `self.most`. Returns whether they may go there and wires may get shorter by more than `least`.
+    /// Moves cells away from the new position of a cell whose own nets get shorter by `self.most`.
+    /// Returns whether the cells may move there and wires may get shorter by more than `least`.
     fn make(&mut self, state: &State, own: Change, least: f64) -> bool {
         self.changes.clear();
         self.changes.push(own);
         self.give_way::<false>(state, least) && self.give_way::<true>(state, least)
     }
 
-    /// The same for the cells on the right side (or those on the left), from the nearest one on: all
-    /// that one has to give way to have moved before it.
+    /// Does the same for the cells on the right side (or on the left side), from the nearest one
+    /// on. A cell moves only after all cells that it gives way to.
     fn give_way<const RIGHT: bool>(&mut self, state: &State, least: f64) -> bool {
         let own = self.changes[0];
         let span = state.span(own.cell, own.spot.site);
-        // The edges that are nearer and farther in the direction of the moves.
+        // The nearer and the farther edge in the direction of the moves.
         let edges = |span: Span| match RIGHT {
             true => (span.left, span.right),
             false => (-span.right, -span.left),

@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 
 /// Most sweeps over all cells.
 const SWEEPS: usize = 16;
-/// Nets with more cells to locate take no part in the sweeps: where one of these cells lies says
-/// little about the others, and the outermost cells are looked for among all.
+/// Nets with more cells to locate take no part in the sweeps: the position of one of these cells
+/// says little about the others, and all of them would be searched for the outermost cells.
 const MOST_CELLS_OF_NET: usize = 256;
 /// A sweep that shortens the wires by less than this share is the last one.
 const LEAST_GAIN: f64 = 1e-4;
@@ -49,7 +49,7 @@ pub fn to_medians(design: &mut Design, nodes: &[u32]) {
     design.nets = Some(nets);
 }
 
-/// Puts the centre of a node there.
+/// Puts the centre of a node at a position.
 fn put(design: &mut Design, node: u32, (x, y): (f64, f64)) {
     let node = node as usize;
     let (width, height) = design.size(node);
@@ -65,7 +65,7 @@ fn clamp(design: &mut Design, node: usize, die: &Rect) {
     at.y[node] = at.y[node].min(die.yh - height).max(die.yl);
 }
 
-/// Locates the cells breadth first: a net with a located pin brings the turn of its other cells.
+/// Locates the cells breadth first: a net with a located pin queues its other cells.
 fn locate(design: &mut Design, nets: &Nets, nodes: &[u32], cell_of: &[Option<u32>]) {
     let mut pins: Vec<(u32, u32, u32)> = Vec::new();
     let mut boxes = vec![NOTHING; nets.len()];
@@ -116,13 +116,13 @@ fn locate(design: &mut Design, nets: &Nets, nodes: &[u32], cell_of: &[Option<u32
     }
 }
 
-/// Returns the box of a pin alone.
+/// Returns the box of a single pin.
 fn sides(design: &Design, nets: &Nets, pin: usize) -> Sides {
     let (x, y) = design.pin_position(nets, pin);
     [x, -x, y, -y]
 }
 
-/// Moves every cell to where its nets are shortest, one after the other, again and again.
+/// Moves every cell in turn to where its nets are shortest, in repeated sweeps.
 fn sweep(wires: &mut Wires, cells: usize) {
     let mut nets = Default::default();
     for _ in 0..SWEEPS {

@@ -1,8 +1,8 @@
-//! Cells mirrored left and right where they stand, which takes their pins to the other side.
+//! Cells are mirrored left and right without a move, so that their pins change sides.
 
 use super::state::{Change, Spot, State};
 
-/// Adds to `changes` that `cell` is mirrored, if that shortens its nets.
+/// Adds the mirroring of `cell` to `changes`, if it shortens the cell's nets.
 pub(super) fn propose(state: &State, cell: u32, changes: &mut Vec<Change>) {
     let of = &state.cells[cell as usize];
     if !state.kinds[of.kind as usize].mirrors {

@@ -1,36 +1,34 @@
-//! Detailed placement: shorter wires between cells that are placed legally, and still are
-//! afterwards.
+//! Detailed placement: shortens the wires of a legal placement and keeps it legal.
 //!
-//! The length that falls is weighted half-perimeter wirelength by exact pins. In rounds
-//! * cells go near where their nets are shortest: into a gap, between cells that give way, or in
-//!   place of another cell;
+//! The objective is weighted half-perimeter wirelength by exact pins. In each round
+//! * cells move near to where their nets are shortest: into a gap, between cells that give way, or
+//!   in exchange with another cell;
 //! * from the second round on, in designs that are not too large ([`RefineOptions::insert_up_to`]),
-//!   cells go between cells of several rows of which many give way;
-//! * neighbours in a row are put into another order;
+//!   cells are inserted on one or several rows, and many other cells give way;
+//! * neighbours in a row are reordered;
 //! * cells of a row are shifted, in their order, to where their nets are shortest;
-//! * cells are mirrored left and right where row and library allow it.
+//! * cells are mirrored left and right if row and library allow it.
 //!
-//! Each of these looks for better places on all threads, for some thousand cells at a time (of a
-//! large design for more) and in a placement that does not change meanwhile. What was found is then
-//! made, as far as it still is legal and shortens wires by exact count: on all threads what is not
-//! in one another's way (`claims`), and so on with the rest. So wirelength never rises, the
-//! placement is legal at every moment, and the result is the same for any number of threads.
+//! Each step searches for better positions on all threads, for some thousand cells at a time (for
+//! more in a large design). The placement does not change during the search. Then the moves that
+//! are still legal and shorten wires by exact count are made. Independent moves (`claims`) are made
+//! on all threads, then the independent ones of the rest, and so on. So wirelength never rises, the
+//! placement is always legal, and the result is the same for any number of threads.
 //!
-//! A [`Device`], such as `cuda::Gpu`, refines with the same result, bit for bit
-//! ([`RefineOptions::device`]). Sums that decide are of whole numbers, so that they do not depend on
-//! the order of their terms.
+//! A [`Device`], such as `cuda::Gpu`, refines with a bit-identical result
+//! ([`RefineOptions::device`]). Sums that affect decisions are sums of integers, so that they do
+//! not depend on the order of their terms.
 //!
-//! Cells stand on whole sites and within or outside fences as
-//! [`rows`](crate::rows) has them. Cells of several rows are moved into gaps,
-//! inserted between others and exchanged with others like them. Cells and macros that lie on their side or have a halo of
-//! their own stay where they are.
+//! Cells stand on whole sites and within or outside fences, as in [`rows`](crate::rows). Cells of
+//! several rows are moved into gaps, inserted between others and exchanged with cells of the same
+//! kind. Cells and macros that lie on their side or have a halo do not move.
 //!
 //! ```
 //! use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement, Row};
 //! use placefield::refine::{self, RefineOptions};
 //! use std::ops::{ControlFlow, Range};
 //!
-//! // Cells 0 and 1 each have a net with the fixed cell at the far side of the other.
+//! Cells 0 and 1 each have a net with the fixed cell on the far side of the other cell.
 //! let design = Design {
 //!     nodes: Nodes {
 //!         width: vec![2.0; 4],
@@ -88,23 +86,24 @@ use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Cells that look for a better place in the same placement, at least: more find what others take,
-/// fewer keep fewer threads busy.
+/// Least number of cells that search at the same time. With more, more cells find the same
+/// positions; with fewer, some threads idle.
 const CELLS_AT_ONCE: usize = 1024;
-/// The cells of a large design are dealt with in so many parts: what makes them find what others
-/// take is their share of the die.
+/// The cells of a large design are processed in this number of parts. The share of the die that a
+/// part covers decides how often its cells find the same positions.
 const PARTS_OF_ALL: usize = 64;
-/// How many times fewer stretches of cells are shifted in the same placement.
+/// The number of stretches shifted in the same placement is lower than that of cells by this
+/// factor.
 const CELLS_TO_A_STRETCH: usize = 16;
-/// Rounds with insertion end where they gain so many times less than others: insertion goes on to
-/// shorten wires for longer.
+/// Rounds with insertion end at a gain that is lower than in other rounds by this factor: insertion
+/// shortens wires for longer.
 const MORE_ROUNDS: f64 = 20.0;
-/// Cells next to one another in this order are this many apart, so that those that look at once are
-/// all over the die and seldom want the same. Measured against neighbours at once: 0.3 to 0.6 %
-/// shorter after the first round.
+/// Distance of consecutive cells in this order, so that cells that search at the same time are all
+/// over the die and seldom want the same position. Compared with consecutive neighbours, wires are
+/// 0.3 to 0.6 % shorter after the first round.
 const APART: usize = 31;
 
-/// How to refine: the default, and what is to differ from it.
+/// Options of a refinement.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RefineOptions<'a> {
@@ -114,28 +113,28 @@ pub struct RefineOptions<'a> {
     pub least_gain: f64,
     /// Whether cells may be mirrored left and right; yes by default.
     pub mirror: bool,
-    /// Sites that cells keep free on each side; none by default. Those that do not when this begins
-    /// stay where they are.
+    /// Free sites that cells keep on each side; none by default. Cells that begin with less padding
+    /// do not move.
     pub padding: u32,
-    /// The bins, of this design, that are not to be filled beyond their target density, or not
-    /// further where they are already; none by default. At a target density of 1 no legal
-    /// placement does that.
+    /// Bins of this design that must not be filled beyond their target density, or not further if
+    /// they already are; none by default. At a target density of 1 every legal placement satisfies
+    /// this.
     pub density: Option<&'a Charge>,
-    /// How far cells may be from where they were at first, |Δx| + |Δy| in row heights; no limit by
-    /// default.
+    /// Largest distance of cells from their first positions, |Δx| + |Δy| in row heights; no limit
+    /// by default.
     pub max_displacement: Option<f64>,
-    /// The placement that the limit counts from; by default the one that is refined. Cells that are
+    /// The placement that the limit counts from; by default the input placement. Cells that are
     /// already farther away do not move.
     pub origin: Option<&'a Placement>,
-    /// Whether no gaps of one site may come between cells; no by default.
+    /// Whether new gaps of one site between cells are forbidden; no by default.
     pub no_one_site_gaps: bool,
-    /// The most movable cells of a design whose cells are also inserted where many others give way;
-    /// 100,000 by default. It makes wires 0.2 to 1.6 % shorter and takes several times as long. The
-    /// CPU does it, also where a device refines.
+    /// Insertion runs only in designs with at most this number of movable cells; 100,000 by
+    /// default. It makes wires 0.2 to 1.6 % shorter and takes several times as long. It runs on the
+    /// CPU, even if a device refines.
     pub insert_up_to: usize,
     /// The device that refines, with the same result as the CPU; none by default. The CPU refines
-    /// where a device cannot: cells on several lattices of sites, with `density` or with
-    /// `no_one_site_gaps`, and where the device lacks memory.
+    /// if the device cannot: with cells on several lattices of sites, with `density`, with
+    /// `no_one_site_gaps`, or if the device lacks memory.
     pub device: Option<&'a dyn Device>,
 }
 
@@ -158,35 +157,35 @@ impl Default for RefineOptions<'_> {
 
 impl<'a> RefineOptions<'a> {
     setters! {
-        /// With at most so many rounds.
+        /// Sets the largest number of rounds.
         rounds: usize,
-        /// Ending after a round that shortens wires by less than this share.
+        /// Sets the share: a round that shortens wires by less ends the work.
         least_gain: f64,
-        /// With cells mirrored left and right, or not.
+        /// Sets whether cells may be mirrored left and right.
         mirror: bool,
-        /// With so many sites free on each side of a cell.
+        /// Sets the number of free sites on each side of a cell.
         padding: u32,
-        /// With cells at most so many row heights from where they were at first.
+        /// Sets the largest distance of cells from their first positions, in row heights.
         max_displacement: Option<f64>,
-        /// Without new gaps of one site, or with.
+        /// Sets whether new gaps of one site are forbidden.
         no_one_site_gaps: bool,
-        /// With cells of designs of up to so many cells inserted where others give way.
+        /// Sets the largest number of movable cells of a design with insertion.
         insert_up_to: usize,
     }
 
-    /// With displacements counted from this placement.
+    /// Sets the placement that displacements count from.
     #[must_use]
     pub fn origin(self, origin: &'a Placement) -> Self {
         RefineOptions { origin: Some(origin), ..self }
     }
 
-    /// With bins that are not to be filled beyond their target.
+    /// Sets the bins that must not be filled beyond their target density.
     #[must_use]
     pub fn density(self, density: &'a Charge) -> Self {
         RefineOptions { density: Some(density), ..self }
     }
 
-    /// On this device.
+    /// Sets the device that refines.
     #[must_use]
     pub fn device(self, device: &'a dyn Device) -> Self {
         RefineOptions { device: Some(device), ..self }
@@ -197,9 +196,9 @@ impl<'a> RefineOptions<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// Cells go elsewhere.
+    /// Cells move elsewhere.
     Swap,
-    /// Cells go where many others give way.
+    /// Cells are inserted, and many others give way.
     Insert,
     /// Neighbours change their order.
     Reorder,
@@ -210,44 +209,44 @@ pub enum Step {
 }
 
 impl Step {
-    /// All of them, in the order of a round.
+    /// All steps, in the order of a round.
     pub const ALL: [Step; 5] = [Step::Swap, Step::Insert, Step::Reorder, Step::Shift, Step::Mirror];
 }
 
-/// How far the work is.
+/// Progress of the work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// The round, from 0 on.
     pub round: usize,
     /// The step at work.
     pub step: Step,
-    /// The share of the step that is done, from 0 to 1.
+    /// The completed share of the step, from 0 to 1.
     pub done: f64,
-    /// Weighted HPWL now, layout units.
+    /// Present weighted HPWL, layout units.
     pub hpwl: f64,
 }
 
 /// A refined placement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refined {
-    /// The placement; nodes that did not move are where they were, bit for bit.
+    /// The placement; nodes that did not move have bit-identical positions.
     pub placement: Placement,
-    /// Weighted HPWL at first, layout units.
+    /// Weighted HPWL before refinement, layout units.
     pub hpwl_before: f64,
-    /// Weighted HPWL now.
+    /// Weighted HPWL after refinement, layout units.
     pub hpwl_after: f64,
-    /// By how much each step shortened it, by [`Step::ALL`].
+    /// Wirelength saved by each step, by [`Step::ALL`].
     pub shortened: [f64; 5],
-    /// Rounds that were begun.
+    /// Number of rounds begun.
     pub rounds: usize,
     /// Cells that were moved or mirrored.
     pub moved: usize,
-    /// Movable nodes with area that had to stay: those that lie on their side, have a halo of their
-    /// own, or less padding than was asked for.
+    /// Movable nodes with area that could not move: nodes that lie on their side, have a halo, or
+    /// have less padding than requested.
     pub stayed: usize,
-    /// Whether it was ended from outside, before a round brought too little.
+    /// Whether the caller ended the work before a round gained too little.
     pub interrupted: bool,
-    /// Why the CPU refined in place of the device that was asked for.
+    /// Why the CPU refined instead of the requested device.
     pub not_on_device: Option<String>,
 }
 
@@ -261,10 +260,10 @@ pub enum RefineError {
     /// Legality cannot be judged.
     #[error(transparent)]
     Legality(#[from] LegalityError),
-    /// Nothing says where cells may stand.
+    /// The design does not say where cells may stand.
     #[error(transparent)]
     Rows(#[from] RowsError),
-    /// The placement is not legal; this is the worst that is wrong with it.
+    /// The placement is not legal, with its worst violation.
     #[error("the placement is not legal: {0}")]
     NotLegal(Violation),
     /// A number that is not finite, or a negative weight.
@@ -283,14 +282,15 @@ pub enum RefineError {
 }
 
 /// Shortens the wires of the design's placement, which must be legal, on all threads of the current
-/// rayon pool. The same result for any number of threads.
+/// rayon pool. The result is the same for any number of threads.
 ///
-/// `watch` is called several times a second, also while a step is under way; on a thread of a pool,
-/// some hundred to some thousand times in all. When it breaks, the placement so far is the result.
+/// `watch` is called several times a second, also during a step. The calls come from a thread of a
+/// pool, some hundred to some thousand times in all. If it breaks, the placement so far is the
+/// result.
 ///
 /// # Errors
-/// When the design's columns do not fit together, it has no nets or no rows, a number is not
-/// finite, a weight is negative or the placement is not legal.
+/// If the design's columns do not fit together, it has no nets or no rows, a number is not finite,
+/// a weight is negative or the placement is not legal.
 pub fn refine(
     design: &Design,
     options: &RefineOptions<'_>,
@@ -332,7 +332,7 @@ pub fn refine(
             });
             let mut rounds =
                 Rounds { cells: state.cells.len(), refined: &mut refined, report, stops };
-            // Rounds with insertion are the CPU's, and the first one is without.
+            // The CPU does rounds with insertion, and the first round has none.
             let inserts = state.cells.len() <= options.insert_up_to;
             let plan = Plan {
                 rounds: 0..if inserts { options.rounds.min(1) } else { options.rounds },
@@ -384,25 +384,25 @@ fn check_numbers(nets: &Nets) -> Result<(), RefineError> {
 /// A pass over all cells, windows or stretches of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// Every cell may go elsewhere.
+    /// Every cell may move elsewhere.
     Swap,
-    /// Every cell may go where many others give way.
+    /// Every cell may be inserted, and many others give way.
     Insert,
-    /// Windows that begin with the cell of this number in each row.
+    /// Windows that begin with the cell at this index in each row.
     Reorder(usize),
-    /// Stretches of which the first in each row is so many cells shorter.
+    /// Stretches; the first in each row is this number of cells shorter.
     Shift(usize),
     /// Every cell may be mirrored.
     Mirror,
 }
 
 impl Pass {
-    /// Returns the passes of a step, each with the share of the step that is done before.
+    /// Returns the passes of a step, each with the share of the step completed before it.
     fn all_of(round: usize, step: Step) -> Vec<(Pass, f64)> {
         match step {
             Step::Swap => vec![(Pass::Swap, 0.0)],
             Step::Insert => vec![(Pass::Insert, 0.0)],
-            // Every second round begins its windows one cell further on.
+            // Every second round shifts its windows by one cell.
             Step::Reorder => {
                 vec![(Pass::Reorder(round % 2), 0.0), (Pass::Reorder(round % 2 + 2), 0.5)]
             }
@@ -411,7 +411,7 @@ impl Pass {
         }
     }
 
-    /// Returns how many changes a proposal has at most.
+    /// Returns the largest number of changes in a proposal.
     #[cfg(feature = "cuda")]
     pub(crate) const fn most_changes(self) -> usize {
         match self {
@@ -423,8 +423,8 @@ impl Pass {
         }
     }
 
-    /// Returns how far apart tasks are that follow one another, and how many look for better places
-    /// in the same placement, of a design with so many cells.
+    /// Returns the distance of consecutive tasks, and how many tasks search in the same placement,
+    /// for a design with this number of cells.
     pub(crate) fn order(self, cells: usize) -> (usize, usize) {
         let at_once = CELLS_AT_ONCE.max(cells / PARTS_OF_ALL);
         match self {
@@ -436,7 +436,7 @@ impl Pass {
     }
 }
 
-/// The work of one lattice's cells, wherever it is done.
+/// The work for one lattice's cells, on the CPU or a device.
 pub trait Engine {
     /// Begins a pass. Returns the number of its tasks.
     ///
@@ -444,30 +444,31 @@ pub trait Engine {
     /// A failure of the device.
     fn begin(&mut self, pass: Pass) -> Result<usize, String>;
 
-    /// Has tasks of the pass that was begun look for better places in the same placement, and makes
-    /// what they find. Returns by how much wires become shorter, layout units times weight.
+    /// Searches better positions for tasks of the current pass in the same placement, and makes the
+    /// moves found. Returns the wirelength saved, layout units times weight.
     ///
     /// # Errors
     /// A failure of the device.
     fn batch(&mut self, tasks: Tasks) -> Result<f64, String>;
 }
 
-/// Tasks of a pass: the `count` ones from place `first` on of an order of `all`.
+/// Tasks of a pass: `count` tasks from position `first` on in an order of `all`.
 #[derive(Clone, Copy, Debug)]
 pub struct Tasks {
     /// The number of tasks of the pass.
     pub all: usize,
-    /// From one to the next in their order.
+    /// Distance of consecutive tasks in their order.
     pub apart: usize,
-    /// The place of the first one.
+    /// Position of the first task.
     pub first: usize,
     /// Their number.
     pub count: usize,
 }
 
 impl Tasks {
-    /// Returns the task at a place in the order: those `apart` from one another from the first one
-    /// on, then those from the second one on, and so on.
+    /// Returns the task at a position in the order. The order begins with the first task and all
+    /// tasks at multiples of `apart` after it, then the second task and all at multiples of `apart`
+    /// after it, and so on.
     fn nth(&self, place: usize) -> usize {
         let (each, longer) = (self.all / self.apart, self.all % self.apart);
         let of_longer = longer * (each + 1);
@@ -479,7 +480,7 @@ impl Tasks {
     }
 }
 
-/// A placement that a device takes.
+/// A placement for a device to refine.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
     #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "only a device reads it"))]
@@ -490,26 +491,26 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// A device that refines with the same result as the CPU. Sealed: what comes from it is a legal
-/// placement.
+/// A device that refines with the same result as the CPU. The trait is sealed, because callers rely
+/// on legal results.
 pub trait Device: fmt::Debug + Sync + sealed::Sealed {
-    /// Takes a placement.
+    /// Begins to refine a placement.
     ///
     /// # Errors
-    /// Why the device cannot: no memory, or no kernels.
+    /// The reason why the device cannot refine: no memory, or no kernels.
     fn begin(&self, start: Start<'_>) -> Result<Box<dyn OnDevice>, String>;
 }
 
 /// A placement on a device.
 pub trait OnDevice: Engine {
-    /// Returns where the cells stand now: row, site, and whether they are mirrored.
+    /// Returns the present spots of the cells: row, site, and whether they are mirrored.
     ///
     /// # Errors
     /// A failure of the device.
     fn spots(&mut self) -> Result<Vec<(u32, i32, bool)>, String>;
 }
 
-/// Takes the placement to the device, if there is to be one.
+/// Copies the placement to the device, if there is one.
 fn on_device(
     state: &State,
     lattices: usize,
@@ -541,7 +542,7 @@ struct Rounds<'a> {
     cells: usize,
     refined: &'a mut Refined,
     report: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
-    /// Whether the work is to end without another report.
+    /// Whether the work must end without another report.
     stops: &'a AtomicBool,
 }
 

@@ -1,25 +1,26 @@
-//! Neighbours in a row in another order.
+//! Reordering of neighbours in a row.
 
 use super::state::{Change, Spot, State};
 use super::wires::WindowNets;
 use crate::parallel;
 use crate::rows::Span;
 
-/// Neighbours that are put into every order.
+/// Neighbours that are tried in every order.
 pub(super) const WINDOW: usize = 4;
-/// No bound is wrong by more than this share through rounding.
+/// Largest relative rounding error of a bound.
 const ROUNDING: f64 = 1e-12;
-/// Sets of them.
+/// Number of sets of such neighbours.
 const SETS: usize = 1 << WINDOW;
 
-/// Neighbours: cells from `first` on, [`WINDOW`] at most, of the band at the bottom of a row.
+/// Neighbours: at most [`WINDOW`] cells from `first` on, in the band at the bottom of a row.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
     row: u32,
     first: u32,
 }
 
-/// Windows that hold all neighbours of all rows, from the cell with number `offset` of each on.
+/// Returns windows that together hold all neighbours of all rows, from the cell at index `offset`
+/// of each row on.
 pub(super) fn windows(state: &State, offset: usize) -> Vec<Window> {
     let of_row = |k: usize| {
         let row = state.searched.start + k;
@@ -30,8 +31,8 @@ pub(super) fn windows(state: &State, offset: usize) -> Vec<Window> {
     parallel::concat(&parallel::map(state.searched.len(), of_row))
 }
 
-/// Adds to `changes` the best order of the cells of a window, if it is another than they have; the
-/// gaps between them stay in order.
+/// Adds to `changes` the best order of the cells of a window, if it differs from the present one.
+/// The gaps between the cells stay in order.
 pub(super) fn propose(
     state: &State,
     window: Window,
@@ -47,7 +48,7 @@ pub(super) fn propose(
     let (Some(first), Some(last)) = (standing.first(), standing.last()) else { return };
     let all = Span { left: first.span.left, right: last.span.right };
     let of_first = &state.cells[first.cell as usize];
-    // Of one segment, and so of one fence.
+    // All cells stand on one segment, and so in one fence.
     if !standing.iter().all(|s| here(s.cell))
         || !state.holds(window.row as usize, all, of_first.access)
     {
@@ -59,7 +60,7 @@ pub(super) fn propose(
     }
     let cells = &cells[..count];
     state.wires.leave_out_together(cells, nets);
-    // By the set of the cells at the left of the next one, the site of that one.
+    // By the set of the cells to the left of the next cell, the site of that next cell.
     let mut sites = [all.left; SETS];
     for set in 1..1usize << count {
         let (last, gap) = (set.trailing_zeros() as usize, set.count_ones() as usize);
@@ -96,31 +97,31 @@ pub(super) fn propose(
     debug_assert!(set == 0 || set == everything);
 }
 
-/// The orders of the cells of a window. A cell stands where the set of the cells at its left, a bit
-/// for each, puts it.
+/// The orders of the cells of a window. The set of cells to the left of a cell, one bit for each,
+/// determines its site.
 struct Orders<'a> {
     count: usize,
     nets: &'a WindowNets,
-    /// By cell and set, its centre and the length of the nets that it has alone.
+    /// By cell and set, the cell's centre and the length of the nets that only this cell has.
     x: [[f64; SETS]; WINDOW],
     lengths: [[f64; SETS]; WINDOW],
-    /// By set, what the nets of the other cells and the shared nets are not shorter than, less what
-    /// rounding can make of it.
+    /// By set, a lower bound of the length of the other cells' nets and the shared nets, reduced by
+    /// the largest rounding error.
     least: [f64; SETS],
     /// The cells so far, and their centres.
     order: [usize; WINDOW],
     centres: [f64; WINDOW],
-    /// The length that an order must be below, and the last one that was.
+    /// The length that an order must undercut, and the last order that did.
     best: f64,
     found: Option<[usize; WINDOW]>,
 }
 
 impl Orders<'_> {
-    /// Measures all places of the cells: `edges` gives the left edge by set, `centres` how far each
-    /// cell's centre is from there.
+    /// Measures all positions of the cells: `edges` gives the left edge by set, and `centres` the
+    /// distance of each cell's centre from it.
     fn measure(&mut self, edges: &[f64; SETS], centres: [f64; WINDOW]) {
         let (count, everything) = (self.count, (1 << self.count) - 1);
-        // The entries for sets that have the cell itself are not used.
+        // The entries for sets with the cell itself are not used.
         self.x = centres.map(|centre| edges.map(|edge| edge + centre));
         for &(k, net) in &self.nets.of_one {
             let (x, lengths) = (&self.x[k], &mut self.lengths[k]);
@@ -147,7 +148,7 @@ impl Orders<'_> {
     }
 
     /// Finds the first of the shortest orders, in lexicographic order, that begin with the cells of
-    /// `set`, whose own nets have this length.
+    /// `set`. The own nets of these cells have this length.
     fn search(&mut self, place: usize, set: usize, length: f64) {
         if length + self.least[set] >= self.best {
             return;

@@ -1,4 +1,4 @@
-//! From a design to cells on rows, and back.
+//! Conversion from a design to cells on rows, and back.
 
 use super::density::Density;
 use super::shift;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// A gain below this share of the wirelength per cell is rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// `design` without nets and names, which are not looked at here.
+/// Returns `design` without nets and names, which this module does not use.
 pub(super) fn without_nets(design: &Design) -> Design {
     let Nodes { width, height, kind, master, fence, .. } = &design.nodes;
     Design {
@@ -44,11 +44,11 @@ pub(super) fn with_area(design: &Design) -> impl Iterator<Item = usize> + '_ {
     design.movable().filter(has_area)
 }
 
-/// Returns the cells of `design`, which [`without_nets`] has made, that stand on one lattice, and
-/// the nets that connect them. All other nodes stay, and so do macros, cells that lie on their
-/// side, and those that do not keep to padding or have a halo of their own.
+/// Returns the cells of `design`, which [`without_nets`] has made, on one lattice, and the nets
+/// that connect them. All other nodes are fixed. So are macros, cells on their side, cells with too
+/// little padding and cells with a halo.
 ///
-/// `sites` are those of the design. `turned` says whether cells lie as their rows ask.
+/// `sites` are the sites of the design. `turned` says whether cells lie as their rows require.
 pub(super) fn state(
     design: &Design,
     nets: &Nets,
@@ -90,15 +90,15 @@ pub(super) fn state(
             state.density = options.density.map(|charge| Density::new(charge, design));
             return Ok(state);
         }
-        // Nodes that stay take sites from others, and so do their halos.
+        // Fixed nodes take sites from others, and so do their halos.
         let kinds = &mut fixing.to_mut().nodes.kind;
         stays.iter().for_each(|&node| kinds[node as usize] = NodeKind::Fixed);
         sites = Cow::Owned(Sites::new(&fixing)?);
     }
 }
 
-/// Sets the cells down where they stand. Adds to `stays` the nodes of those that do not fit beside
-/// the cells before.
+/// Puts the cells on their present sites. Adds to `stays` the nodes of cells that do not fit beside
+/// the previous cells.
 fn set_down(state: &mut State, stays: &mut Vec<u32>) {
     let entries = parallel::map_blocks(state.cells.len(), super::CELLS_AT_ONCE, |cells| {
         let of_cell = |cell: usize| {
@@ -150,8 +150,8 @@ struct Start<'a> {
     has_halo: &'a [bool],
 }
 
-/// The properties that tell kinds of cells apart: where they may stand, whether the library cell
-/// may be mirrored, whether rows turn it upside down, and how else cells may lie on the row.
+/// The properties that distinguish kinds of cells: their allowed sites, whether the library cell
+/// may be mirrored, whether rows turn it upside down, and which other orientations the row allows.
 type KindKey = (usize, bool, bool, [bool; 2]);
 
 impl Start<'_> {
@@ -205,7 +205,7 @@ impl Start<'_> {
             let mirrors = self.turned && library && mirrors;
             Kind { bands, mirrors, follows_rows: self.turned && turns }
         }));
-        // Cells that are near one another are near in memory.
+        // Cells that are near each other on the die are near in memory.
         let key = |Spot { row, site, .. }: Spot| (row / 8, site, row);
         let mut order = parallel::map(placed.len(), |k| (key(placed[k].0), k as u32));
         order.par_sort_unstable();
@@ -230,7 +230,7 @@ impl Start<'_> {
         (state, stays)
     }
 
-    /// Returns what tells the kind of a cell that stands there.
+    /// Returns the kind key of a cell at a spot.
     fn kind_of(&self, of: &rows::Cell, spot: Spot) -> KindKey {
         let (node, row) = (of.node as usize, &self.sites.rows()[spot.row as usize]);
         let turns = self.design.turns_with_row(node, row.height);
@@ -239,7 +239,7 @@ impl Start<'_> {
         (of.footprint(), library, turns, [row.symmetry.x, row.symmetry.y])
     }
 
-    /// Returns where a cell stands, if it is one that may move.
+    /// Returns the spot of a cell, if the cell may move.
     fn spot(&self, cell: &rows::Cell, lattice: usize) -> Option<Spot> {
         let node = cell.node as usize;
         let at = &self.design.placement;
@@ -269,15 +269,15 @@ impl Start<'_> {
     }
 }
 
-/// Returns the rows of one lattice, which are next to one another.
+/// Returns the rows of one lattice, which are consecutive.
 fn range_of(rows: &[SiteRow], lattice: usize) -> std::ops::Range<usize> {
     let lattice = lattice as u32;
     let first = rows.partition_point(|row| row.lattice < lattice);
     first..rows.partition_point(|row| row.lattice <= lattice)
 }
 
-/// Puts the cells of `state` where they are now; those that have not moved stay bit for bit.
-/// Returns how many have moved or been mirrored.
+/// Writes the present positions of the cells of `state`; positions of cells that have not moved
+/// stay bit-identical. Returns how many cells have moved or been mirrored.
 pub(super) fn write_back(state: &State, at: &mut Placement) -> usize {
     let mut moved = 0;
     for (index, cell) in (0u32..).zip(&state.cells) {

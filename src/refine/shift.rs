@@ -1,18 +1,19 @@
-//! Cells of a row in their order, each where its nets are shortest.
+//! Shifts the cells of a row, in their order, to where their nets are shortest.
 //!
-//! With all other cells where they are, the length of a cell's nets is convex over its x. The least
-//! sum of convex functions of x₁, x₂ … where each is at least its predecessor's plus a width comes
-//! from joining cells that push one another (Best and Chakravarti, "Active set algorithms for
-//! isotonic regression", 1990; in placement: Kahng, Tucker and Zelikovsky, "Optimization of linear
-//! placements for wirelength minimization with free sites", ASP-DAC 1999). On whole sites it is
-//! exact as well, where every function is replaced by the one that joins its values at whole sites.
-//! Nets of several cells of the row make it an approximation.
+//! With all other cells fixed, the length of a cell's nets is convex over its x. The sum of convex
+//! functions of x₁, x₂ … is to be minimised, where each is at least its predecessor plus a width.
+//! The minimum comes from joining cells that push each other (Best and Chakravarti, "Active set
+//! algorithms for isotonic regression", 1990; in placement: Kahng, Tucker and Zelikovsky,
+//! "Optimization of linear placements for wirelength minimization with free sites", ASP-DAC 1999).
+//! The method is also exact on whole sites, if every function is replaced by the linear
+//! interpolation of its values at whole sites. Nets with several cells of the row make it an
+//! approximation.
 
 use super::state::{Change, Spot, State};
 use crate::parallel;
 use crate::rows::{Access, Span};
 
-/// Cells that are shifted together at most.
+/// Most cells that are shifted together.
 pub(super) const RUN: usize = 48;
 
 /// Neighbours on one segment of a row: cells `first..end` of the band at its bottom.
@@ -21,12 +22,12 @@ pub(super) struct Stretch {
     row: u32,
     first: u32,
     end: u32,
-    /// Between these sites nothing else is.
+    /// There is nothing else between these sites.
     bounds: Span,
 }
 
-/// Stretches that hold all cells of one band, the first of every row `offset` cells shorter than
-/// [`RUN`].
+/// Returns stretches that hold all cells of one band. The first stretch of every row is `offset`
+/// cells shorter than [`RUN`].
 pub(super) fn stretches(state: &State, offset: usize) -> Vec<Stretch> {
     let first = state.searched.start;
     let of_rows = parallel::map(state.searched.len(), |k| of_row(state, first + k, offset));
@@ -69,23 +70,23 @@ pub(super) struct Shifts {
     spare: Vec<Bends>,
 }
 
-/// A convex function of the left edge of cells, by its bends. Its slope begins at minus half of all
-/// rises, which are whole numbers of [`Wires::units_of`](super::wires::Wires::units_of): their sums
-/// do not depend on their order.
+/// A convex function of the left edge of cells, given by its breakpoints. Its slope begins at minus
+/// half of the sum of all increases. The increases are integers in units of
+/// [`Wires::units_of`](super::wires::Wires::units_of), so that sums do not depend on their order.
 #[derive(Debug, Default)]
 struct Bends {
-    /// Where the slope rises and by how much, ascending.
+    /// Position and slope increase of each breakpoint, ascending.
     all: Vec<(i32, i64)>,
-    /// The sum of all rises.
+    /// The sum of all slope increases.
     rises: i64,
-    /// Bends before the flat part, and the sum of their rises.
+    /// Breakpoints before the flat part, and the sum of their slope increases.
     before: usize,
     sum: i64,
 }
 
 /// Cells without gaps between them.
 struct Clump {
-    /// The first of them in the stretch.
+    /// Index of its first cell in the stretch.
     first: usize,
     sites: i32,
     bends: Bends,
@@ -109,7 +110,7 @@ pub(super) fn propose(
         bends.all.clear();
         let limit = (bounds.left - 1, bounds.right + 1);
         let (least, most) = (f64::from(limit.0), f64::from(limit.1));
-        // Bends beyond the walls count at them.
+        // Breakpoints beyond the walls count at the walls.
         let (mut below, mut above, mut rises) = (0, 0, 0);
         for net in state.wires.along_x(standing.cell) {
             let weight = state.wires.units_of(net.weight());
@@ -141,7 +142,7 @@ pub(super) fn propose(
         }
         clumps.push(clump);
     }
-    // Cells at the walls: what is beyond is moved back, and pushes its neighbours.
+    // Cells beyond the walls move back to them and push their neighbours.
     let mut least = bounds.left;
     for clump in &mut clumps {
         clump.at = clump.at.max(least);
@@ -168,7 +169,7 @@ pub(super) fn propose(
 }
 
 impl Clump {
-    /// With the neighbour `after` at its right.
+    /// Joins this clump with its right neighbour `after`.
     fn joined(mut self, after: Clump, spare: &mut Vec<Bends>) -> Clump {
         self.bends.add(&after.bends, -self.sites);
         let near = i32::midpoint(self.at, after.at - self.sites);
@@ -181,9 +182,10 @@ impl Clump {
 }
 
 impl Bends {
-    /// Adds another function, moved by so many sites.
+    /// Adds another function, shifted by a number of sites.
     fn add(&mut self, other: &Bends, sites: i32) {
-        // From the last one on, the bends behind each that is inserted move once.
+        // Backwards from the last one, so that the breakpoints after each inserted one move only
+        // once.
         let (mut end, before) = (self.all.len(), self.before);
         self.all.resize(end + other.all.len(), (0, 0));
         for (j, &(site, rise)) in other.all.iter().enumerate().rev() {
@@ -199,7 +201,8 @@ impl Bends {
         self.rises += other.rises;
     }
 
-    /// Returns the sites between which the function is least; `else_at` if it has no bends.
+    /// Returns the interval of sites on which the function is least; `else_at` if it has no
+    /// breakpoints.
     fn flat_part(&mut self, else_at: i32) -> (i32, i32) {
         while self.before > 0 && 2 * self.sum >= self.rises {
             self.before -= 1;
