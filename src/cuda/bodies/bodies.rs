@@ -1,19 +1,20 @@
-//! Bodies on a device: their constants, and the order they are worked on in.
+//! Bodies on a device: their constants, and the order in which kernels process them.
 //!
-//! Density and force work on *slots*, an order in which bodies that stand in the same tile of 32 ×
-//! 32 bins follow one another: a block then keeps the tile and its halo, the 4 bins around it, in
-//! shared memory. [`Bodies::order`] makes that order from positions, by a counting sort on the
-//! device. A body that has left its halo since is still counted, more slowly; how many have is in
-//! [`DensityReport::outside_halo`](super::DensityReport::outside_halo), and
-//! [`Bodies::order_is_due`] says when to order again. The order does not affect the result.
+//! Density and force process *slots*, an order in which bodies in the same tile of 32 × 32 bins are
+//! consecutive. A block can then keep the tile and its halo, the 4 bins around it, in shared
+//! memory. [`Bodies::order`] makes that order from positions, by a counting sort on the device. A
+//! body that has left its halo since is still counted, but more slowly.
+//! [`DensityReport::outside_halo`](super::DensityReport::outside_halo) has the number of such
+//! bodies, and [`Bodies::order_is_due`] says when to order again. The order does not affect the
+//! result.
 //!
 //! Bodies of several fence regions ([`Charge::set_fences`]) are ordered by region first, and a
-//! block's are of one region: each has maps of its own, one region's after the other's. Kernels for
-//! several regions are compiled separately from those for one.
+//! block processes bodies of one region. Each region has its own maps, stored one region after the
+//! other. Kernels for several regions are compiled separately from those for one region.
 //!
 //! Positions and forces are pairs, x and y of a body side by side. They may stay in the caller's
-//! order ([`PositionLayout::Caller`]), at the price of one random access per body, or be kept in
-//! slot order by the caller ([`PositionLayout::Slots`]).
+//! order ([`PositionLayout::Caller`]), which costs one random access per body. Or the caller keeps
+//! them in slot order ([`PositionLayout::Slots`]).
 
 use super::order::{BodyOrder, PositionLayout, first_own};
 use super::permute::{Moves, Permutation, PermutationView};
@@ -35,7 +36,7 @@ use cudarc::driver::{CudaModule, LaunchConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Movable cells and fillers on a device, and the order they are worked on in.
+/// Movable cells and fillers on a device, and the order in which kernels process them.
 pub struct Bodies<T: CudaReal> {
     /// Unique among all `Bodies`.
     pub(super) id: u64,
@@ -54,13 +55,13 @@ pub struct Bodies<T: CudaReal> {
     fillers: DeviceVec<T>,
     /// One record per large body.
     pub(super) large: DeviceVec<Record<T>>,
-    /// Bodies of the slots, and records of those that have any: two halves each, of which
-    /// [`BodyOrder::half`] holds the current order.
+    /// Bodies of the slots, and records of slots that have any. Each has two halves;
+    /// [`BodyOrder::half`] says which of them has the current order.
     pub(super) ids: DeviceVec<u32>,
     pub(super) records: DeviceVec<Record<T>>,
     pub(super) chunks: DeviceVec<Chunk>,
-    /// Positions as pairs in slot order: for the force where the caller keeps its
-    /// own order, and while an order is made.
+    /// Positions as pairs in slot order: for the force if the caller keeps its own order, and while
+    /// an order is made.
     pub(super) staged: DeviceVec<T>,
 }
 
@@ -70,7 +71,7 @@ impl<T: CudaReal> std::fmt::Debug for Bodies<T> {
     }
 }
 
-/// Returns the device memory of twice as many values, which begins with these.
+/// Returns device memory for twice as many values, which begins with these.
 fn first_half<E: DeviceValue>(gpu: &Gpu, values: &[E]) -> Result<DeviceVec<E>, CudaError> {
     let mut both = gpu.zeros(2 * values.len())?;
     gpu.write(values, both.slice_mut(0..values.len()))?;
@@ -78,10 +79,10 @@ fn first_half<E: DeviceValue>(gpu: &Gpu, values: &[E]) -> Result<DeviceVec<E>, C
 }
 
 impl<T: CudaReal> Bodies<T> {
-    /// Uploads the bodies of `charge` and allocates all that ordering needs.
+    /// Uploads the bodies of `charge` and allocates all memory that ordering needs.
     ///
     /// # Errors
-    /// When there are 2³¹ bodies or more, or more fence regions than a grid of blocks has along its
+    /// If there are 2³¹ bodies or more, or more fence regions than a grid of blocks has along its
     /// second axis (65535), kernels cannot be compiled, or memory runs out.
     pub fn new(gpu: &Gpu, charge: impl Into<Arc<Charge>>) -> Result<Self, CudaError> {
         let charge = charge.into();
@@ -90,18 +91,18 @@ impl<T: CudaReal> Bodies<T> {
         Self::of_sizes(gpu, charge, &sizes, units, None)
     }
 
-    /// Makes the same on one device, or on several ranks, each of which works on the bodies in
-    /// tiles of its own, an interval of them along x that every order draws anew
-    /// ([`Bodies::count`]); before the first, on those of its share. `make` makes the rest of a
-    /// rank's part of them; of several it gets for each body the rank that works on it, as far as
-    /// it is in the share.
+    /// Makes the bodies on one device or on several ranks. Each rank processes the bodies in its
+    /// own tiles, an interval of them along x that every order chooses anew ([`Bodies::count`]).
+    /// Before the first order it processes the bodies of its share. `make` makes the rest of a
+    /// rank's part of the bodies. With several ranks it gets, for each body in the share, the rank
+    /// that processes it.
     pub(crate) fn on_each<R: Send>(
         gpus: &[&Gpu],
         charge: &Arc<Charge>,
         make: impl Fn(usize, Self, Option<DeviceVec<u8>>) -> Result<R, CudaError> + Sync,
     ) -> Result<Vec<R>, CudaError> {
         let sizes = BodySizes::new(charge);
-        // Chunks, and with them units, are those of one device.
+        // Chunks, and with them units, are the same as on one device.
         let units = sizes.units::<T>(charge, Self::chunk(gpus[0], charge.bodies()));
         let ranks = gpus.len();
         Gpu::on_each(gpus, |rank, gpu| {
@@ -117,7 +118,7 @@ impl<T: CudaReal> Bodies<T> {
         })
     }
 
-    /// Returns the most bodies in a chunk, of so many bodies on the device.
+    /// Returns the most bodies in a chunk, for this number of bodies on the device.
     fn chunk(gpu: &Gpu, count: usize) -> usize {
         if count < Self::busy(gpu) { SMALL_CHUNK } else { LARGEST_CHUNK }
     }
@@ -200,8 +201,8 @@ impl<T: CudaReal> Bodies<T> {
         self.staleness.orders() > 0
     }
 
-    /// Whether a new order pays: none was made yet, or bodies outside their halos have by now cost
-    /// about what one costs, as far as steps enqueued have run. Does not wait.
+    /// Whether a new order pays: none was made yet, or bodies outside their halos have cost about
+    /// as much as an order does. Only steps that have already run count. Does not wait.
     pub fn order_is_due(&self) -> bool {
         self.staleness.is_due(self.len())
     }
@@ -221,7 +222,7 @@ impl<T: CudaReal> Bodies<T> {
         self.charge.regions() * self.grid.bins()
     }
 
-    /// Returns the setup for the map of a region, which leaves `background` out.
+    /// Returns the setup for the map of a region, from which `background` is subtracted.
     pub(super) fn setup_of(&self, region: usize, background: f64) -> Setup<T> {
         self.setup.of_region(self.charge.region_target_density(region), background)
     }
@@ -237,8 +238,8 @@ impl<T: CudaReal> Bodies<T> {
         Regions { starts: (&self.starts).into(), fillers: (&self.fillers).into() }
     }
 
-    /// Refuses lower-left corners of other bodies or another device, or where a kernel cannot take
-    /// both of a body at once.
+    /// Refuses lower-left corners of other bodies or another device, and corners of which a kernel
+    /// cannot read both coordinates at once.
     pub(crate) fn check_corners<'a>(
         &self,
         layout: impl Into<PositionLayout>,
@@ -247,7 +248,7 @@ impl<T: CudaReal> Bodies<T> {
         self.check_pairs("lower-left corners", layout, corners)
     }
 
-    /// The same for any two values per body.
+    /// Like [`Bodies::check_corners`], for any two values per body.
     pub(crate) fn check_pairs<'a>(
         &self,
         what: &'static str,
@@ -262,9 +263,9 @@ impl<T: CudaReal> Bodies<T> {
         }
     }
 
-    /// Returns the arrays that orders on these ranks are made from and written to, with every
-    /// rank's lower-left corners, a pair for each body, and for each body in its share the rank
-    /// that works on it.
+    /// Returns the arrays that orders on these ranks read and write. They include every rank's
+    /// lower-left corners, a pair for each body, and for each body in its share the rank that
+    /// processes it.
     pub(crate) fn together<'a>(
         all: impl Iterator<Item = &'a Self> + Clone,
         corners: [Pointer<T>; MOST_RANKS],
@@ -284,13 +285,13 @@ impl<T: CudaReal> Bodies<T> {
         }
     }
 
-    /// Enqueues the first half of a new order: how many bodies every tile has, with several ranks
-    /// of this one's. A barrier comes before the second half.
+    /// Enqueues the first half of a new order: it counts the bodies of every tile, with several
+    /// ranks only this rank's bodies. A barrier must come before the second half.
     ///
     /// # Safety
-    /// There is a pair of corners per body, in this layout, in memory of their device. `ranks`, with
-    /// several ranks, are [`Bodies::together`], which live until all of it has run, and whose arrays
-    /// nothing else uses before a barrier after [`Bodies::place`].
+    /// There is a pair of corners per body, in this layout, in memory of their device. With several
+    /// ranks, `ranks` are [`Bodies::together`]. These live until all of it has run, and nothing
+    /// else uses their arrays before a barrier after [`Bodies::place`].
     pub(crate) unsafe fn count(
         &mut self,
         corners: (PositionLayout, Array<T>),
@@ -304,7 +305,7 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     /// The second half: bodies go to their slots. Tiles are divided among several ranks anew, and
-    /// this rank's bodies go to those that then have their tiles.
+    /// this rank's bodies go to the ranks that then have their tiles.
     ///
     /// # Safety
     /// The same as for [`Bodies::count`], which came before it; `outputs` are of these bodies.
@@ -324,13 +325,13 @@ impl<T: CudaReal> Bodies<T> {
         if self.is_ordered() { Ok(()) } else { Err(CudaError::NotOrdered) }
     }
 
-    /// Refuses what was made for other bodies.
+    /// Refuses objects made for other bodies.
     pub(super) fn check_own(&self, what: &'static str, id: u64) -> Result<(), CudaError> {
         if id == self.id { Ok(()) } else { Err(CudaError::OtherBodies(what)) }
     }
 
-    /// Returns one block per chunk and `extra` ones for large bodies before them, with `values`
-    /// values of 4 bytes per bin of a patch.
+    /// Returns one block per chunk, after `extra` blocks for large bodies, with `values` values of
+    /// 4 bytes per bin of a patch.
     pub(super) fn config(&self, extra: i32, values: usize) -> LaunchConfig {
         LaunchConfig {
             shared_mem_bytes: (PATCH * PATCH * values * 4) as u32,
@@ -341,15 +342,15 @@ impl<T: CudaReal> Bodies<T> {
     /// Enqueues a new order from lower-left corners in the caller's order, a pair per body.
     ///
     /// # Errors
-    /// When there is not a pair per body, the memory is another [`Gpu`]'s, or a launch fails.
+    /// If there is not a pair per body, the memory is another [`Gpu`]'s, or a launch fails.
     pub fn order(&mut self, corners: &DeviceVec<T>) -> Result<(), CudaError> {
         self.order_in(Layout::Pairs, corners)
     }
 
-    /// Like [`Bodies::order`], from an array laid out in this way.
+    /// Like [`Bodies::order`], from an array with this layout.
     ///
     /// # Errors
-    /// Those of [`Bodies::order`], and when pairs do not begin where one can be read at once.
+    /// Those of [`Bodies::order`], and if pairs are not aligned for a read at once.
     pub fn order_in<'a>(
         &mut self,
         layout: Layout,
@@ -362,26 +363,26 @@ impl<T: CudaReal> Bodies<T> {
         self.make_order((PositionLayout::Caller(layout), (&corners).into()), outputs)
     }
 
-    /// Like [`Bodies::order`], from where the last density in the caller's order saw the bodies,
-    /// which stays in slot order; `spare` has a pair per body and is written over.
+    /// Like [`Bodies::order`], from the positions of the last density in the caller's order. The
+    /// density left them in slot order. `spare` has a pair per body and is overwritten.
     pub(crate) fn order_staged(&mut self, spare: &mut DeviceVec<T>) -> Result<(), CudaError> {
         self.check_corners(PositionLayout::Slots, &*spare)?;
         self.check_ordered()?;
         let (slot_of, corners) = (self.order.slot_of_pointer(), (&*spare).into());
         let outputs = OrderOutputs { slot_of, from: Pointer::NULL, corners };
         self.make_order((PositionLayout::Slots, (&self.staged).into()), outputs)?;
-        // Large bodies keep their slots, which are the last, and are not brought along.
+        // Large bodies keep their slots, which are the last ones, and are not copied.
         let moved = 2 * self.setup.bodies as usize;
         self.gpu.copy(spare.slice(0..moved), self.staged.slice_mut(0..moved))
     }
 
-    /// Enqueues a new order from lower-left corners in slot order, which move with
-    /// it. `from[s]` becomes the slot before of the body that now has slot s: the
-    /// caller moves its arrays with [`Bodies::rearrange`].
+    /// Enqueues a new order from lower-left corners in slot order, which move with it. `from[s]`
+    /// becomes the previous slot of the body that now has slot s. The caller moves its arrays with
+    /// [`Bodies::rearrange`].
     ///
     /// # Errors
-    /// When no order has been made yet, the corners have the wrong length or are
-    /// another [`Gpu`]'s, `from` is of other bodies, or a launch fails.
+    /// If no order has been made yet, the corners have the wrong length or are another [`Gpu`]'s,
+    /// `from` is of other bodies, or a launch fails.
     pub fn order_slots(
         &mut self,
         corners: &mut DeviceVec<T>,
@@ -390,7 +391,7 @@ impl<T: CudaReal> Bodies<T> {
         self.check_corners(PositionLayout::Slots, &*corners)?;
         self.check_ordered()?;
         self.check_own("a permutation", from.bodies)?;
-        // Most callers in slots never ask for slots of bodies, and it takes as long as half an
+        // Most callers in slot order never ask for slots of bodies, which take as long as half an
         // order.
         let slot_of = Pointer::NULL;
         let outputs =
@@ -398,7 +399,7 @@ impl<T: CudaReal> Bodies<T> {
         self.make_order((PositionLayout::Slots, (&*corners).into()), outputs)
     }
 
-    /// From corners at an address. Lengths and devices have been checked.
+    /// Makes an order from corners at an address. Lengths and devices have been checked.
     fn make_order(
         &mut self,
         corners: (PositionLayout, Array<T>),
@@ -411,21 +412,20 @@ impl<T: CudaReal> Bodies<T> {
         }
     }
 
-    /// Returns a permutation for [`Bodies::order_slots`] to write; to begin with it leaves
-    /// everything where it is.
+    /// Returns a permutation for [`Bodies::order_slots`] to write. It is the identity at first.
     ///
     /// # Errors
-    /// When memory runs out.
+    /// If memory runs out.
     pub fn permutation(&self) -> Result<Permutation, CudaError> {
         let identity: Vec<u32> = (0..self.count).collect();
         Ok(Permutation { bodies: self.id, from: self.gpu.upload(&identity)? })
     }
 
-    /// Returns the slot of every body, in the caller's order: `rearrange` with it brings values in
-    /// slot order to the caller's. Enqueued when first asked for after [`Bodies::order_slots`].
+    /// Returns the slot of every body, in the caller's order. `rearrange` with it brings values in
+    /// slot order to the caller's order. The first call after [`Bodies::order_slots`] enqueues it.
     ///
     /// # Errors
-    /// When the launch fails.
+    /// If the launch fails.
     pub fn slot_of(&self) -> Result<PermutationView<'_>, CudaError> {
         let slots = self.order.slot_of(&self.gpu, self.id_of().from)?;
         Ok(PermutationView { bodies: self.id, from: slots.as_view() })
@@ -441,8 +441,8 @@ impl<T: CudaReal> Bodies<T> {
     /// Enqueues `moved[k] = values[from[k]]` for every body.
     ///
     /// # Errors
-    /// When an array has not one value per body or is another [`Gpu`]'s, `from` is
-    /// of other bodies, or the launch fails.
+    /// If an array does not have one value per body or is another [`Gpu`]'s, `from` is of other
+    /// bodies, or the launch fails.
     pub fn rearrange<'a>(
         &self,
         from: impl Into<PermutationView<'a>>,
@@ -452,8 +452,8 @@ impl<T: CudaReal> Bodies<T> {
         self.rearrange_as(&self.moves.single, 1, from.into(), values, moved)
     }
 
-    /// Like [`Bodies::rearrange`] for pairs: two values per body, side by side, as positions and
-    /// forces are.
+    /// Like [`Bodies::rearrange`] for pairs: two values per body, side by side, like positions and
+    /// forces.
     ///
     /// # Errors
     /// Those of [`Bodies::rearrange`].
@@ -486,8 +486,8 @@ impl<T: CudaReal> Bodies<T> {
     /// or, without `from`, k.
     ///
     /// # Errors
-    /// When an array has the wrong length or is another [`Gpu`]'s, `from` is of
-    /// other bodies, or the launch fails.
+    /// If an array has the wrong length or is another [`Gpu`]'s, `from` is of other bodies, or the
+    /// launch fails.
     pub fn interleave<'a>(
         &self,
         from: Option<PermutationView<'_>>,
@@ -526,8 +526,8 @@ impl<T: CudaReal> Bodies<T> {
         unsafe { self.moves.deinterleave.launch(&self.gpu, &arguments) }
     }
 
-    /// Returns the indices of a permutation of these bodies, one per body and each below their
-    /// number, for only orders of theirs write it.
+    /// Returns the indices of a permutation of these bodies. There is one per body, each below the
+    /// number of bodies, because only orders of these bodies write the permutation.
     fn indices(&self, from: Option<PermutationView<'_>>) -> Result<Array<u32>, CudaError> {
         if let Some(from) = &from {
             self.check_own("a permutation", from.bodies)?;

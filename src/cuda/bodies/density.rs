@@ -28,28 +28,28 @@ pub(crate) const BINS_PER_BLOCK: usize = 4 * BLOCK as usize;
 pub struct DensityReport {
     /// Overflow and maximum without fillers.
     pub stats: DensityStats,
-    /// Area of the movable cells off the die, layout units squared, which is overflow.
+    /// Area of the movable cells off the die, layout units squared; this area is overflow.
     pub area_off_die: f64,
-    /// Bodies that reached beyond the halo of the tile they stood in when they were ordered. They
-    /// count all the same, but more slowly: [`Bodies::order_is_due`] says when a new order pays.
+    /// Bodies that reached beyond the halo of the tile that they were ordered into. They are
+    /// counted, but more slowly: [`Bodies::order_is_due`] says when a new order pays.
     pub outside_halo: u64,
 }
 
-/// Statistics of one density evaluation, as the device holds them (`Stats` in
+/// Statistics of one density evaluation, as stored on the device (`Stats` in
 /// `kernels/bodies/density.cu`), with the area off the die. [`Density::report_of`] interprets them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RawStatistics {
-    /// Σ over bins of what exceeds the target, in fixed point.
+    /// Σ over bins of the excess above the target, in fixed point.
     excess: u64,
     /// The largest density, as the bits of an f64.
     max: u64,
     outside_halo: u64,
-    /// Movable area off the die, in the fixed point of the excess; counted apart.
+    /// Movable area off the die, in the fixed point of the excess; counted separately.
     off_die: u64,
 }
 
 impl From<[u64; 3]> for RawStatistics {
-    /// With no area off the die.
+    /// Returns the statistics with no area off the die.
     fn from([excess, max, outside_halo]: [u64; 3]) -> Self {
         RawStatistics { excess, max, outside_halo, off_die: 0 }
     }
@@ -60,14 +60,15 @@ impl RawStatistics {
     pub(crate) fn and(self, other: Self) -> Self {
         RawStatistics {
             excess: self.excess + other.excess,
-            // The bits order as the numbers do, which are not negative.
+            // The bits order like the numbers, which are not negative.
             max: self.max.max(other.max),
             outside_halo: self.outside_halo + other.outside_halo,
             off_die: self.off_die + other.off_die,
         }
     }
 
-    /// Returns what these say of bodies of this movable area, sums being of so much area a unit.
+    /// Returns the report for bodies of this movable area, if `unit` is the area of one unit of the
+    /// sums.
     fn interpreted(self, unit: f64, movable_area: f64) -> DensityReport {
         let area_off_die = self.off_die as f64 * unit;
         let excess = self.excess as f64 * unit + area_off_die;
@@ -77,12 +78,12 @@ impl RawStatistics {
     }
 }
 
-/// The density stage for the bodies it was made for.
+/// The density stage for the bodies that it was made for.
 pub struct Density<T: CudaReal> {
     gpu: Gpu,
-    /// [`Bodies`]' own number.
+    /// [`Bodies`]' unique id.
     bodies: u64,
-    /// For corners in each of [`PositionLayout`].
+    /// For corners in each [`PositionLayout`].
     deposit: [Kernel<DensitySlots<T>>; 3],
     spread: Kernel<DensityLarge<T>>,
     finish: Kernel<DensityFinish<T>>,
@@ -90,11 +91,11 @@ pub struct Density<T: CudaReal> {
     rounding: Rounding,
     /// One for each region.
     backgrounds: Vec<f64>,
-    /// Maps of every region, as all maps here. Fixed area per bin over the bin area, less the
-    /// background.
+    /// Fixed area per bin over the bin area, less the background. Like all maps here, it has a map
+    /// of every region.
     fixed: DeviceVec<T>,
-    /// The target density of every bin less the background; one value, not used, where it is
-    /// the same everywhere.
+    /// The target density of every bin less the background. If it is the same everywhere, a single
+    /// unused value.
     targets: DeviceVec<T>,
     /// For each region its target density less the background, and the background.
     levels: DeviceVec<T>,
@@ -109,16 +110,18 @@ pub struct Density<T: CudaReal> {
     differences: DeviceVec<u64>,
     flags: DeviceVec<u32>,
     outside_halo: DeviceVec<u32>,
-    /// Whether they are not, because the second half of a density is to follow, or failed.
+    /// Whether they are not zero, because the second half of a density is still to follow, or
+    /// failed.
     has_sums: bool,
-    /// The three values of [`RawStatistics`], of all bodies and with several regions then of each.
+    /// The three values of [`RawStatistics`] for all bodies, and with several regions then for
+    /// each.
     stats: DeviceVec<u64>,
     received: Pinned<u64>,
-    /// Movable area off the die, of all bodies and with several regions then of each, in the fixed
-    /// point of the excess.
+    /// Movable area off the die for all bodies, and with several regions then for each, in the
+    /// fixed point of the excess.
     off_die_sums: DeviceVec<u64>,
     received_off_die: Pinned<u64>,
-    /// What [`Density::raw`] returned last: kept, so that a step allocates nothing.
+    /// The last result of [`Density::raw`], kept so that a step allocates nothing.
     raw: Vec<RawStatistics>,
     /// Bin areas in one unit of the overflow's fixed-point sum.
     excess_unit: f64,
@@ -131,11 +134,11 @@ pub struct Density<T: CudaReal> {
 }
 
 impl<T: CudaReal> Density<T> {
-    /// Uploads the fixed area and allocates the sums. Maps are written less
-    /// `background`: 0 for ρ itself.
+    /// Uploads the fixed area and allocates the sums. Maps are written less `background`, which is
+    /// 0 for ρ itself.
     ///
     /// # Errors
-    /// When kernels cannot be compiled or memory runs out.
+    /// If kernels cannot be compiled or memory runs out.
     pub fn new(bodies: &Bodies<T>, background: f64) -> Result<Self, CudaError> {
         Self::less(bodies, vec![background; bodies.charge().regions()])
     }
@@ -210,13 +213,12 @@ impl<T: CudaReal> Density<T> {
     }
 
     /// Enqueues ρ of all bodies, less the background, at lower-left corners, layout units, in an
-    /// array of this layout; `nx × ny` for each region, one after the other. `exact`: cells have
-    /// their exact size, not smoothed, and fillers are left out.
+    /// array of this layout. ρ has `nx × ny` values for each region, one region after the other.
+    /// With `exact`, cells have their exact size, not smoothed, and fillers are left out.
     ///
     /// # Errors
-    /// When the bodies were never ordered or are not those it was made for, an
-    /// array has the wrong length or is another [`Gpu`]'s, pairs do not begin where one can be read
-    /// at once, or a launch fails.
+    /// If the bodies were never ordered or are not those it was made for, an array has the wrong
+    /// length or is another [`Gpu`]'s, pairs are not aligned for a read at once, or a launch fails.
     pub fn run<'a>(
         &mut self,
         bodies: &Bodies<T>,
@@ -224,27 +226,28 @@ impl<T: CudaReal> Density<T> {
         (layout, corners): (impl Into<PositionLayout>, impl Into<DeviceSlice<'a, T>>),
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        // Before anything is enqueued: sums that no kernel takes would count twice.
+        // Checked before anything is enqueued: sums that no kernel takes would count twice.
         self.gpu.check("density map", &*rho, bodies.bins())?;
         self.deposit(bodies, exact, Some((layout.into(), corners.into())))?;
         self.finish(bodies, exact, 0..self.bins, rho)
     }
 
-    /// Returns the sums of every bin between the two halves of a density, and their parts beyond 4
-    /// bytes: movable cells', then fillers'.
+    /// Returns the sums of every bin between the two halves of a density, and the sums' parts
+    /// beyond 4 bytes: for movable cells, then for fillers.
     pub(crate) fn sums(&self) -> (&DeviceVec<T::Word>, &DeviceVec<u64>) {
         (&self.sums, &self.carry)
     }
 
     fn setup_of(&self, bodies: &Bodies<T>, exact: bool) -> Setup<T> {
         let setup = if exact { bodies.setup.at_exact_size() } else { bodies.setup };
-        // For the first region; the kernels of several take each one's from `levels`.
+        // For the first region; kernels for several regions read each region's levels from
+        // `levels`.
         setup.of_region(bodies.charge().region_target_density(0), self.backgrounds[0])
     }
 
-    /// Enqueues the sums of all bodies, or of some, which others will be added to: the first half
-    /// of [`Density::run`], from `corners`, or without them where the last density in the caller's
-    /// order saw the bodies.
+    /// Enqueues the first half of [`Density::run`]: the sums of all bodies, or of some, to which
+    /// other sums will be added. Positions are `corners`, or without them those of the last density
+    /// in the caller's order.
     pub(crate) fn deposit(
         &mut self,
         bodies: &Bodies<T>,
@@ -289,11 +292,11 @@ impl<T: CudaReal> Density<T> {
             stats: Array::from(&self.stats).cast(),
             regions: bodies.region_tables(),
         };
-        // SAFETY: these are the bodies that the arrays were made for: arrays of bodies hold one
-        // value (`corners` and `staged` a pair) per body, maps one per bin (`sums` and, where it is
-        // used, `carry` two), `differences` two per bin of every tile where there are large bodies,
-        // `flags` and `outside_weight` one per tile, all of them for every region; chunks and slots
-        // come from an order of these bodies.
+        // SAFETY: these are the bodies that the arrays were made for. Arrays of bodies hold one
+        // value (`corners` and `staged` a pair) per body. Maps hold one value per bin (`sums` and,
+        // if it is used, `carry` two). `differences` holds two values per bin of every tile if
+        // there are large bodies. `flags` and `outside_weight` hold one per tile. All of these
+        // exist for every region. Chunks and slots come from an order of these bodies.
         unsafe { self.deposit[layout.index()].launch_as(&self.gpu, config, &arguments) }?;
         if setup.large > 0 {
             let arguments = DensityLarge { setup, values, carry, differences, flags };
@@ -303,8 +306,8 @@ impl<T: CudaReal> Density<T> {
         Ok(())
     }
 
-    /// Enqueues the second half, for all bins or some: their sums become ρ, in the map of all bins,
-    /// and overflow and maximum are those of these bins. Where the first of them is a multiple of
+    /// Enqueues the second half, for all bins or some: the bins' sums become ρ, in the map of all
+    /// bins, and overflow and maximum of these bins. If the first bin is a multiple of
     /// [`BINS_PER_BLOCK`], the parts' overflows add up to the bits of the whole.
     pub(crate) fn finish(
         &mut self,
@@ -336,10 +339,10 @@ impl<T: CudaReal> Density<T> {
             posted: bodies.staleness.post(),
             levels: (&self.levels).into(),
         };
-        // SAFETY: density_finish_targets is taken where there is a target per bin; arrays are as in
-        // `deposit`, ρ as the sums have it; before it waits the kernel reads the fixed area and
-        // levels alone, which are never written. `posted` is one value of memory that host and
-        // device share and that the bodies keep until all work has run.
+        // SAFETY: density_finish_targets is chosen if there is a target per bin. Arrays are as in
+        // `deposit`, and ρ has the layout of the sums. Before it waits, the kernel reads only the
+        // fixed area and levels, which are never written. `posted` is one value of memory that host
+        // and device share and that the bodies keep until all work has run.
         unsafe { self.finish.launch_as(&self.gpu, config, &arguments) }?;
         self.has_sums = false;
         Ok(())
@@ -351,10 +354,10 @@ impl<T: CudaReal> Density<T> {
     }
 
     /// Returns the statistics of the last evaluation of `bodies`; waits for it. `slots` are the
-    /// corners that it was run at if they were in slot order.
+    /// corners of that evaluation if they were in slot order.
     ///
     /// # Errors
-    /// When the bodies are not those it was made for, `slots` has the wrong length, the stream is
+    /// If the bodies are not those it was made for, `slots` has the wrong length, the stream is
     /// being captured, or the device failed since the last wait.
     pub fn report(
         &mut self,
@@ -365,8 +368,8 @@ impl<T: CudaReal> Density<T> {
         Ok(self.report_of(all))
     }
 
-    /// Returns the statistics as the device holds them, with the area off the die: of all bodies,
-    /// and with several regions then of each.
+    /// Returns the statistics as stored on the device, with the area off the die: for all bodies,
+    /// and with several regions then for each.
     pub(crate) fn raw(
         &mut self,
         bodies: &Bodies<T>,
@@ -376,7 +379,7 @@ impl<T: CudaReal> Density<T> {
         bodies.check_ordered()?;
         let corners = slots.unwrap_or(&bodies.staged);
         bodies.check_corners(PositionLayout::Slots, corners)?;
-        // A capture would take this launch into the caller's graph.
+        // A capture would add this launch to the caller's graph.
         self.gpu.stream_guard()?.check_not_capturing()?;
         self.gpu.clear(&mut self.off_die_sums)?;
         let large = (bodies.setup.large as u32).div_ceil(BLOCK) as i32;
@@ -390,9 +393,9 @@ impl<T: CudaReal> Density<T> {
             sums: (&self.off_die_sums).into(),
             regions: bodies.region_tables(),
         };
-        // SAFETY: chunks and slots come from an order of these bodies, which `corners` and `staged`
-        // hold a pair of each in; there are as many sums as regions, and one more before those of
-        // several.
+        // SAFETY: chunks and slots come from an order of these bodies, and `corners` and `staged`
+        // hold a pair for each body in it. There are as many sums as regions, and with several
+        // regions one more before those.
         unsafe { self.off_die.launch_as(&self.gpu, bodies.config(large, 0), &arguments) }?;
         let off_die = self.received_off_die.receive(&self.off_die_sums)?;
         let found = self.received.receive(&self.stats)?.chunks_exact(3).zip(off_die);
@@ -404,7 +407,7 @@ impl<T: CudaReal> Density<T> {
     }
 
     /// Returns overflow and maximum of every region in the last evaluation, and its movable area
-    /// off the die (layout units squared); else like [`Density::report`].
+    /// off the die (layout units squared). Otherwise like [`Density::report`].
     ///
     /// # Errors
     /// Those of [`Density::report`].
@@ -414,25 +417,25 @@ impl<T: CudaReal> Density<T> {
         slots: Option<&DeviceVec<T>>,
     ) -> Result<Vec<DensityReport>, CudaError> {
         self.raw(bodies, slots)?;
-        // After those of all bodies, where these are others.
+        // After the statistics of all bodies, if these differ.
         let of_regions =
             self.raw[self.raw.len() - self.movable_areas.len()..].iter().zip(&self.movable_areas);
         Ok(of_regions.map(|(raw, &area)| raw.interpreted(self.unit(), area)).collect())
     }
 
     /// Returns the values that [`Density::report`] reads: the three of [`RawStatistics`], and with
-    /// several regions then those of each.
+    /// several regions then three for each.
     pub fn statistics(&self) -> &DeviceVec<u64> {
         &self.stats
     }
 
-    /// Enqueues the copy of statistics that [`Density::statistics`] had before.
+    /// Enqueues the copy of earlier values of [`Density::statistics`].
     pub(crate) fn restore_statistics(&mut self, before: &DeviceVec<u64>) -> Result<(), CudaError> {
         self.gpu.copy(before, &mut self.stats)
     }
 
     /// Returns the report in the first three of [`Density::statistics`]' values, without the area
-    /// off the die: the overflow is right where all cells are on the die.
+    /// off the die: the overflow is right if all cells are on the die.
     pub fn report_of(&self, raw: RawStatistics) -> DensityReport {
         raw.interpreted(self.unit(), self.movable_area)
     }

@@ -1,8 +1,8 @@
 //! Force on every body on a device: `kernels/bodies/force.cu`.
 //!
-//! F = ratio · Σ over the body's bins of overlap area · (Ex, Ey), the direction
-//! that spreads (ePlace, Lu et al., TODAES 2015, eq. 20), in layout area × bin
-//! widths. Each body's sum runs in one fixed order: the same bits on every run.
+//! F = ratio · Σ over the body's bins of overlap area · (Ex, Ey), the spreading direction (ePlace,
+//! Lu et al., TODAES 2015, eq. 20), in layout area × bin widths. Each body's sum runs in one fixed
+//! order, so that every run gives the same bits.
 
 use super::bodies::Bodies;
 use super::order::PositionLayout;
@@ -18,38 +18,38 @@ use crate::cuda::device::{
 use crate::engine::{GradientOptions, Layout};
 use cudarc::driver::LaunchConfig;
 
-/// Up to so many bins forces are gathered by a kernel whose launch overlaps with the end of the one
-/// before.
+/// Up to this many bins, the launch of the kernel that gathers forces overlaps with the end of the
+/// previous kernel.
 const OVERLAP: usize = 1 << 18;
 
 /// Outputs of [`Force::run_outputs`].
 pub(crate) struct Outputs<'a, T: CudaReal> {
     /// Two values per body.
     pub(crate) gradient: Option<DeviceSliceMut<'a, T>>,
-    /// The first value of the former is written to the latter, which has one.
+    /// The first value of the first array is written to the second, which has one value.
     pub(crate) energy: Option<(&'a DeviceVec<f64>, DeviceSliceMut<'a, T>)>,
 }
 
 /// Forces on bodies, a pair each.
 pub(crate) struct BodyForces<'a, T: CudaReal> {
     pub(crate) values: &'a DeviceVec<T>,
-    /// Where each body's is among them, unless they are in the caller's order.
+    /// The index of each body's force, unless the forces are in the caller's order.
     pub(crate) slot_of: Option<DeviceSlice<'a, u32>>,
 }
 
-/// The force stage for the bodies it was made for.
+/// The force stage for the bodies that it was made for.
 pub struct Force<T: CudaReal> {
     gpu: Gpu,
-    /// [`Bodies`]' own number.
+    /// [`Bodies`]' unique id.
     bodies: u64,
     slots: Kernel<ForceSlots<T>>,
-    /// To the caller's order, by [`Layout`].
+    /// Writes forces in the caller's order, by [`Layout`].
     to_caller: [Kernel<ForcePairs<T>>; 2],
-    /// To all ranks, of bodies that they share.
+    /// Sends forces to all ranks, for bodies that they share.
     shares: Option<Kernel<ForceShares<T>>>,
-    /// The same with a weight for each region, where there are several.
+    /// Like `to_caller`, with a weight for each region, if there are several.
     by_region: Option<[Kernel<ForcePairsByRegion<T>>; 2]>,
-    /// Forces in slot order, before they are brought to the caller's.
+    /// Forces in slot order, before they are copied to the caller's order.
     in_slots: DeviceVec<T>,
 }
 
@@ -57,7 +57,7 @@ impl<T: CudaReal> Force<T> {
     /// Loads the kernels and allocates memory for forces in slot order.
     ///
     /// # Errors
-    /// When kernels cannot be compiled or memory runs out.
+    /// If kernels cannot be compiled or memory runs out.
     pub fn new(bodies: &Bodies<T>) -> Result<Self, CudaError> {
         let gpu = bodies.gpu.clone();
         let module = bodies.kernels("force", bodies.several)?;
@@ -76,13 +76,13 @@ impl<T: CudaReal> Force<T> {
         })
     }
 
-    /// Enqueues the force on every body, a pair each in the caller's order, where the last
-    /// [`Density::run`](super::Density::run) of positions in the caller's order saw it, from maps
-    /// Ex and Ey, `[nx][ny]` for each region, one after the other, in bin widths.
+    /// Enqueues the force on every body, a pair each in the caller's order. The positions are those
+    /// of the last [`Density::run`](super::Density::run) with positions in the caller's order. The
+    /// maps Ex and Ey are `[nx][ny]` for each region, one region after the other, in bin widths.
     ///
     /// # Errors
-    /// When the bodies were never ordered or are not those it was made for, an
-    /// array has the wrong length or is another [`Gpu`]'s, or a launch fails.
+    /// If the bodies were never ordered or are not those it was made for, an array has the wrong
+    /// length or is another [`Gpu`]'s, or a launch fails.
     pub fn run(
         &mut self,
         bodies: &Bodies<T>,
@@ -116,10 +116,10 @@ impl<T: CudaReal> Force<T> {
         Ok(BodyForces { values: &self.in_slots, slot_of: Some(bodies.slot_of()?.indices()) })
     }
 
-    /// Like [`Force::run`], at lower-left corners in slot order where they are given, times the
-    /// weight of `options`, and times the number at `factor` on the device where there is one, in
-    /// an array laid out as `options` has it; written, or added to what is there. What of the
-    /// gradient and the energy is not among `outputs` is left out.
+    /// Like [`Force::run`], at lower-left corners in slot order if they are given. Forces are
+    /// multiplied by the weight of `options`, and by the number at `factor` on the device if there
+    /// is one. They are written to an array with the layout of `options`, or added to its values.
+    /// Gradient or energy that is not among `outputs` is left out.
     pub(crate) fn run_outputs(
         &mut self,
         bodies: &Bodies<T>,
@@ -131,7 +131,7 @@ impl<T: CudaReal> Force<T> {
     ) -> Result<(), CudaError> {
         let corners = corners.unwrap_or(&bodies.staged);
         bodies.check_corners(PositionLayout::Slots, corners)?;
-        // Before anything is enqueued.
+        // Checked before anything is enqueued.
         if outputs.gradient.is_some() {
             self.check_bodies(bodies, field)?;
         }
@@ -147,8 +147,8 @@ impl<T: CudaReal> Force<T> {
         self.bring_back(bodies, (slot_of, &self.in_slots), options, factor, outputs)
     }
 
-    /// Like [`Force::run_outputs`], of forces that are there, a pair for each body, of which body
-    /// k has number `from[k]`, with what of the gradient and the energy is wanted.
+    /// Like [`Force::run_outputs`], for existing forces, a pair for each body. Body k has index
+    /// `from[k]` among them. Only the requested gradient and energy are written.
     pub(crate) fn return_forces(
         &self,
         bodies: &Bodies<T>,
@@ -183,7 +183,7 @@ impl<T: CudaReal> Force<T> {
         Ok(())
     }
 
-    /// Launches the kernel that writes what is wanted, of forces in slots; all has been checked.
+    /// Launches the kernel that writes the outputs from forces in slot order. All has been checked.
     fn bring_back(
         &self,
         bodies: &Bodies<T>,
@@ -223,9 +223,9 @@ impl<T: CudaReal> Force<T> {
                     regions,
                     weights,
                 };
-                // SAFETY: the kernels may read all there is when they start; arrays hold one value
-                // or two per body, the factor is one, and the tables are those of the bodies'
-                // regions.
+                // SAFETY: the kernels may read all data that is there when they start. Arrays hold
+                // one value or two per body, the factor is one value, and the tables are those of
+                // the bodies' regions.
                 unsafe { kernel.launch_as(&self.gpu, config(bodies.len()), &arguments) }?;
             }
             if energy.is_none() {
@@ -247,18 +247,18 @@ impl<T: CudaReal> Force<T> {
             energy: energy.as_ref().map(|(_, energy)| energy).into(),
         };
         let config = config(if forces { bodies.len() } else { 1 });
-        // SAFETY: arrays hold one value or two per body, the factor is one, the energy one and what
-        // it is copied from one at least. Before it waits the kernel reads slots, the factor and
-        // the gradient, which the one before it does not write.
+        // SAFETY: arrays hold one value or two per body, the factor is one value, the energy one,
+        // and the array that it is copied from at least one. Before it waits, the kernel reads
+        // slots, the factor and the gradient, which the previous kernel does not write.
         unsafe { kernel.launch_as(&self.gpu, config, &arguments) }
     }
 
-    /// Like [`Force::run`] for this rank's bodies, where there are several ranks: the force on each
-    /// goes to the rank that has the body in its share.
+    /// Like [`Force::run`] for this rank's bodies, if there are several ranks. The force on each
+    /// body goes to the rank that has the body in its share.
     ///
     /// # Safety
-    /// `all` hold a pair for every body each, in memory that this device reaches, one for each rank
-    /// of its shares, and nothing uses what is written there before the ranks' next barrier.
+    /// Each of `all` holds a pair for every body, in memory that this device reaches, one for each
+    /// rank of its shares. Nothing uses the values written there before the ranks' next barrier.
     pub(crate) unsafe fn run_shares(
         &mut self,
         bodies: &Bodies<T>,
@@ -286,7 +286,7 @@ impl<T: CudaReal> Force<T> {
         unsafe { kernel.launch_as(&self.gpu, Self::gather_config(bodies), &arguments) }
     }
 
-    /// Like [`Force::run`], for lower-left corners in slot order; forces come in slot order too.
+    /// Like [`Force::run`], for lower-left corners in slot order; forces are in slot order, too.
     ///
     /// # Errors
     /// Those of [`Force::run`].
@@ -322,13 +322,13 @@ impl<T: CudaReal> Force<T> {
             forces: forces.into(),
             regions: bodies.region_tables(),
         };
-        // SAFETY: chunks and slots come from an order of these bodies, corners and forces hold a
-        // pair per body, the maps one value per bin of every region. The kernel waits before its
-        // first access.
+        // SAFETY: chunks and slots come from an order of these bodies. Corners and forces hold a
+        // pair per body, and the maps one value per bin of every region. The kernel waits before
+        // its first access.
         unsafe { self.slots.launch_as(&self.gpu, Self::gather_config(bodies), &arguments) }
     }
 
-    /// With a pair for each bin of the patch.
+    /// Returns a launch with a pair for each bin of the patch.
     fn gather_config(bodies: &Bodies<T>) -> LaunchConfig {
         bodies.config(bodies.setup.large, 2 * size_of::<T>() / 4)
     }
