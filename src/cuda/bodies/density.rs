@@ -340,9 +340,10 @@ impl<T: CudaReal> Density<T> {
             levels: (&self.levels).into(),
         };
         // SAFETY: density_finish_targets is chosen if there is a target per bin. Arrays are as in
-        // `deposit`, and ρ has the layout of the sums. Before it waits, the kernel reads only the
-        // fixed area and levels, which are never written. `posted` is one value of memory that host
-        // and device share and that the bodies keep until all work has run.
+        // `deposit`, and ρ has a value for every bin that the sums cover (checked above). Before it
+        // waits, the kernel reads only the fixed area and levels, which are never written. `posted`
+        // is one value of memory that host and device share and that the bodies keep until all work
+        // has run.
         unsafe { self.finish.launch_as(&self.gpu, config, &arguments) }?;
         self.has_sums = false;
         Ok(())

@@ -1,4 +1,4 @@
-//! Independent solves, spread over devices.
+//! Independent solves, distributed over devices.
 
 use super::Peers;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, check_length};
@@ -6,11 +6,11 @@ use crate::cuda::solve::{FieldSolver, Fields, solver};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 
-/// Solves any number of maps over one grid, map k on rank k modulo the number of ranks. Nothing
-/// goes from rank to rank: each process has the maps of its own ranks.
+/// Solves any number of maps over one grid, map k on rank k modulo the number of ranks. Ranks
+/// exchange no data: each process has the maps of its own ranks.
 pub struct BatchSolver<T: CudaReal> {
     peers: Peers,
-    /// One for each rank of this process: maps of a rank follow each other.
+    /// One for each rank of this process; maps of a rank are consecutive.
     solvers: Vec<Box<dyn FieldSolver<T>>>,
 }
 
@@ -26,16 +26,16 @@ impl<T: CudaReal> BatchSolver<T> {
         Ok(BatchSolver { peers: peers.clone(), solvers })
     }
 
-    /// Returns which of `count` maps are of this process: all of them, where it has all ranks.
+    /// Returns which of `count` maps this process has: all of them, if it has all ranks.
     pub fn maps(&self, count: usize) -> impl Iterator<Item = usize> + use<T> {
         let (local, ranks) = (self.peers.local(), self.peers.count());
         (0..count).filter(move |map| local.contains(&(map % ranks)))
     }
 
-    /// Returns the device on which map k, its ρ and its fields are.
+    /// Returns the device with map k, its ρ and its fields.
     ///
     /// # Panics
-    /// When it is not one of this process's ([`BatchSolver::maps`]).
+    /// If the map is not one of this process's maps ([`BatchSolver::maps`]).
     pub fn gpu(&self, map: usize) -> &Gpu {
         self.peers.gpu(map % self.peers.count())
     }
@@ -43,8 +43,8 @@ impl<T: CudaReal> BatchSolver<T> {
     /// Enqueues the solve of every map of this process, in the order of [`BatchSolver::maps`].
     ///
     /// # Errors
-    /// When there are not as many fields as maps, one is on another device than
-    /// [`BatchSolver::gpu`] says or has the wrong length, or a launch fails.
+    /// If there are not as many fields as maps, a field is on another device than
+    /// [`BatchSolver::gpu`] returns or has the wrong length, or a launch fails.
     pub fn solve(
         &mut self,
         rho: &[DeviceVec<T>],

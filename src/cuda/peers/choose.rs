@@ -11,15 +11,15 @@ use crate::real::Precision;
 pub enum Workload {
     /// A solve of a map that lies on the devices.
     Solve {
-        /// By which pipeline.
+        /// The pipeline of the solve.
         pipeline: Pipeline,
     },
-    /// A step of so many bodies: density, solve and force.
+    /// A step of this number of bodies: density, solve and force.
     Step {
         /// Movable cells and fillers.
         bodies: usize,
     },
-    /// A placement of so many bodies.
+    /// A placement of this number of bodies.
     Place {
         /// Movable cells and fillers.
         bodies: usize,
@@ -30,9 +30,9 @@ pub enum Workload {
 const LEAST_BINS: usize = 1 << 24;
 
 impl Peers {
-    /// Returns those of `devices` with which `work` over `grid` takes least time, all of them or
-    /// the first alone, and why. Measured on two H200s with NVLink between them
-    /// (benchmarks/experiments.md): other machines may differ.
+    /// Returns the devices of `devices` with which `work` over `grid` takes least time, all or only
+    /// the first, and the reason. The limits were measured on two H200s with NVLink between them
+    /// (benchmarks/experiments.md); other machines may differ.
     pub fn choose(
         devices: &[usize],
         work: Workload,
@@ -49,7 +49,7 @@ impl Peers {
             }
             Workload::Solve { .. } => ("bins", grid.bins(), LEAST_BINS),
             Workload::Step { bodies } | Workload::Place { bodies } => {
-                // From so many bins on a step of however few bodies.
+                // From this number of bins on, a step with any number of bodies.
                 let (least_bins, least) = match precision {
                     Precision::F32 => (1 << 25, 4_000_000),
                     Precision::F64 => (1 << 24, 2_000_000),

@@ -1,11 +1,11 @@
-//! Transfers of a solve by slabs, when ranks do not write into each other's memory but send
+//! Transfers of a solve by slabs for ranks that do not write into each other's memory but send
 //! messages.
 //!
-//! The passes are the same. The first stores a rank's row pairs in panels of its own, `[panel][row
-//! pair][column]`, those of each rank's columns one behind the other: a message each. Received
-//! messages are copied to the panels of all row pairs, of which it is an interval. The second pass
-//! stores P and Q of the rank's columns for each rank's rows separately; they arrive where the
-//! third pass reads them.
+//! The passes are the same. The first pass stores a rank's row pairs in the rank's own panels,
+//! `[panel][row pair][column]`. The columns of each receiving rank are consecutive and form one
+//! message. Received messages are copied to the panels of all row pairs, as an interval of the row
+//! pairs. The second pass stores P and Q of the rank's columns for each rank's rows separately;
+//! they arrive in the memory that the third pass reads.
 //!
 //! A rank sends (1 + 2)·nx·ny·(P−1)/P² values of P ranks, as with peer access, and copies another
 //! nx·ny/P.
@@ -14,10 +14,10 @@ use super::nccl::Transfer;
 use crate::cuda::device::{CudaError, Gpu};
 use cudarc::driver::sys;
 
-/// Which row pairs and panels of columns are whose.
+/// Division of row pairs and panels of columns among ranks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Division<'a> {
-    /// The first of each rank, and their number.
+    /// The first row pair of each rank, and the number of row pairs.
     pub(super) pairs: &'a [usize],
     pub(super) panels: &'a [usize],
     /// Columns of a panel.
@@ -41,7 +41,8 @@ impl Division<'_> {
         self.pairs[rank + 1] - self.pairs[rank]
     }
 
-    /// Returns the number of bytes of one row pair in a rank's panels, and in those before them.
+    /// Returns the number of bytes of one row pair in a rank's panels, and in the panels before
+    /// them.
     fn columns_of(&self, rank: usize) -> usize {
         (self.panels[rank + 1] - self.panels[rank]) * self.width * self.size
     }
@@ -50,21 +51,21 @@ impl Division<'_> {
         self.panels[rank] * self.width * self.size
     }
 
-    /// Returns the number of row pairs of ranks before `peer` that are not of `rank`.
+    /// Returns the number of row pairs of ranks before `peer`, without those of `rank`.
     fn others_before(&self, rank: usize, peer: usize) -> usize {
         self.pairs[peer] - if rank < peer { self.pairs_of(rank) } else { 0 }
     }
 
-    /// Returns where a rank's numbers of a peer's rows begin, in bytes, their bytes, and where they
-    /// belong in that one's rows; numbers for all peers follow one another.
+    /// Returns the offset in bytes of a rank's numbers for a peer's rows, their bytes, and their
+    /// offset in the peer's rows. Numbers for all peers are consecutive.
     pub(super) fn to_peer(self, rank: usize, peer: usize) -> [usize; 3] {
         let start = self.columns_of(rank) * self.others_before(rank, peer);
         let rows = self.pairs_of(peer);
         [start, self.columns_of(rank) * rows, self.columns_before(rank) * rows]
     }
 
-    /// Returns where the second pass, which counts columns from the map's first, is to store a
-    /// peer's rows, for them to lie in memory from `out` on.
+    /// Returns the address at which the second pass must store a peer's rows, so that they lie in
+    /// memory from `out` on. The pass counts columns from the map's first.
     pub(super) fn second_target(&self, rank: usize, peer: usize, out: u64) -> u64 {
         let [start, _, there] = self.to_peer(rank, peer);
         (out + start as u64).wrapping_sub(there as u64)
@@ -82,22 +83,23 @@ impl Division<'_> {
 pub(super) struct Places {
     /// Its panels of all row pairs.
     pub(super) panels: u64,
-    /// P and Q of its rows, or of the same size what the first pass makes and gets; Q for
-    /// [`Division::others`] at least.
+    /// P and Q of its rows. The same memory first holds the output of the first pass and the
+    /// received data; Q has room for at least [`Division::others`].
     pub(super) p: u64,
     pub(super) q: u64,
-    /// P and Q of others' rows, [`Division::others`] each.
+    /// P and Q of other ranks' rows, [`Division::others`] each.
     pub(super) out: [u64; 2],
     /// The energy's parts.
     pub(super) partial: u64,
 }
 
-/// Lines of bytes, copied from one place on the device to another.
+/// Lines of bytes, copied within the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct RowBlock {
     from: u64,
     to: u64,
-    /// Bytes of a line; from one to the next where they come from and where they go; and lines.
+    /// Bytes of a line, distances between lines at the source and at the target, and the number of
+    /// lines.
     bytes: usize,
     pitch: [usize; 2],
     count: usize,
@@ -105,21 +107,22 @@ struct RowBlock {
 
 /// Sources and targets of one rank's transfers.
 pub(super) struct Exchange {
-    /// Where the first pass stores columns of each rank, and how many row pairs it counts in
-    /// panels.
+    /// Addresses at which the first pass stores columns of each rank, and the number of row pairs
+    /// in panels.
     pub(super) first: Vec<[u64; 4]>,
     pub(super) own_pairs: usize,
-    /// Where the second pass finds its panels and stores P, Q and the energy's parts for each rank.
+    /// Addresses at which the second pass finds its panels and stores P, Q and the energy's parts
+    /// for each rank.
     pub(super) second: Vec<[u64; 4]>,
     /// After the first and after the second pass.
     pub(super) transfers: [Vec<Transfer>; 2],
     unpack: Vec<RowBlock>,
-    /// Columns of the last panel that the map has not: what arrives there is left from before.
+    /// Columns of the last panel beyond the map: the data that arrives there is stale.
     clear: Option<RowBlock>,
 }
 
 impl Exchange {
-    /// `partial` is the first of each rank's parts of the energy, and their number.
+    /// `partial` has the first of each rank's parts of the energy, and the number of parts.
     pub(super) fn new(of: Division<'_>, rank: usize, at: Places, partial: &[usize]) -> Exchange {
         let own = of.pairs_of(rank);
         // The first pass's output is in P, the other ranks' data in Q.
@@ -181,7 +184,7 @@ impl Exchange {
         }
     }
 
-    /// Enqueues that the first passes' output for all rows goes to the rank's panels.
+    /// Enqueues the copy of the first passes' output for all rows to the rank's panels.
     ///
     /// # Safety
     /// The places are of this device and live until its stream has passed this.

@@ -1,18 +1,19 @@
 //! Work that several devices share, of one machine or of several.
 //!
-//! [`Peers`] are ranks, a device each. Those of one process write into each other's memory, over
-//! NVLink or PCIe, as the driver allows ([`Peers::open`]); one thread drives all of them: its work
-//! is enqueued on every rank's stream, and ranks wait for each other on the devices, by flags in
-//! each other's memory (`kernels/peers`), not on the host. Where devices do not reach each other's
-//! memory ([`Peers::open_by_nccl`]), and where every rank is a process of its own, on one host or
-//! several ([`Peers::join`]), they send each other messages by NCCL, which also connects them.
+//! [`Peers`] are ranks, one device each. Ranks of one process write into each other's memory, over
+//! NVLink or PCIe, if the driver allows it ([`Peers::open`]). One thread drives all of them and
+//! enqueues work on every rank's stream. Ranks wait for each other on the devices, by flags in each
+//! other's memory (`kernels/peers`), not on the host. In two cases ranks send each other messages
+//! by NCCL, which also connects them: if devices do not reach each other's memory
+//! ([`Peers::open_by_nccl`]), and if each rank is a separate process, on one host or several
+//! ([`Peers::join`]).
 //!
-//! [`SlabSolver`] solves one large map on all ranks and [`BatchSolver`] independent maps side by
-//! side, however ranks are linked; [`CudaEngine`](crate::cuda::CudaEngine) takes whole steps of one
-//! design on ranks that reach each other's memory, or on a single one.
+//! [`SlabSolver`] solves one large map on all ranks, and [`BatchSolver`] independent maps side by
+//! side; both work with any link. [`CudaEngine`](crate::cuda::CudaEngine) runs whole steps of one
+//! design on ranks that reach each other's memory, or on a single rank.
 //!
-//! Ranks that write into each other's memory may share a device; then they are as many streams on
-//! it, which is good for tests alone.
+//! Ranks that write into each other's memory may share a device. They are then several streams on
+//! it, which is useful only for tests.
 
 mod batch;
 mod choose;
@@ -42,30 +43,30 @@ use signals::Signals;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Returns where each of `parts` intervals of `0..count` begins, and their end.
+/// Returns the start of each of `parts` intervals of `0..count`, and the end of the last.
 fn divide(count: usize, parts: usize) -> Vec<usize> {
     (0..=parts).map(|k| count * k / parts).collect()
 }
 
-/// Devices that share work, and wait for each other. Clones share them.
+/// Devices that share work and wait for each other. Clones share the same devices.
 #[derive(Clone)]
 pub struct Peers(Arc<Ranks>);
 
-/// The ranks, which wait for each other's work before their memory goes.
+/// The ranks, which wait for each other's work before their memory is freed.
 struct Ranks {
     link: Link,
-    /// This process's.
+    /// The devices of this process.
     gpus: Vec<Gpu>,
-    /// The first of them, and how many there are in all processes.
+    /// The rank of the first of them, and the number of ranks in all processes.
     first: usize,
     count: usize,
     /// Held while barriers are enqueued: every rank needs them in the same order.
     launch_lock: ReentrantMutex<()>,
 }
 
-/// How ranks come by what others have.
+/// How ranks receive data from each other.
 enum Link {
-    /// They write it into each other's memory, with barriers between.
+    /// They write into each other's memory, with barriers between.
     Memory(Signals),
     Messages(Messages),
 }
@@ -77,18 +78,18 @@ impl Peers {
 
     /// Opens a rank on each of `devices`, by ordinal; one may be named more than once.
     ///
-    /// Every rank writes to the memory of every other one, which checks what arrived, and reads
-    /// it back: some machines claim that devices reach each other and lose data.
+    /// Every rank writes to the memory of every other rank, which checks the data, and reads it
+    /// back: some machines claim that devices reach each other and lose data.
     ///
     /// # Errors
-    /// [`CudaError::Peers`] for no device or more than 16, for devices that do not reach
-    /// each other's memory or get wrong data there; else as [`Gpu::open`].
+    /// [`CudaError::Peers`] for no device or more than 16, and for devices that do not reach each
+    /// other's memory or get wrong data there; otherwise as [`Gpu::open`].
     pub fn open(devices: &[usize]) -> Result<Peers, CudaError> {
         check_count(devices.len())?;
         Peers::on(open(devices)?)
     }
 
-    /// Returns the same on devices that are open.
+    /// Like [`Peers::open`], on devices that are already open.
     ///
     /// # Errors
     /// See [`Peers::open`].
@@ -99,15 +100,16 @@ impl Peers {
     }
 
     /// Opens a rank on each of `devices`, by ordinal, that send each other messages by NCCL: for
-    /// devices that do not reach each other's memory. A test message goes from each to each.
+    /// devices that do not reach each other's memory. Each rank sends a test message to each other
+    /// rank.
     ///
-    /// NCCL must not be kept from using several devices in one process, and should be kept from
-    /// NVLink multicast, which is not needed here: `NCCL_NVLS_ENABLE=0`.
+    /// NCCL must be allowed to use several devices in one process. It should not use NVLink
+    /// multicast, which is not needed here: `NCCL_NVLS_ENABLE=0`.
     ///
     /// # Errors
-    /// [`CudaError::NoNccl`] where it is not installed; [`CudaError::Peers`] for no device or more
-    /// than 16, one that is named twice, or an NCCL before 2.14; [`CudaError::Nccl`] for what it
-    /// refuses; else as [`Gpu::open`].
+    /// [`CudaError::NoNccl`] if it is not installed; [`CudaError::Peers`] for no device or more
+    /// than 16, a device that is named twice, or an NCCL before 2.14; [`CudaError::Nccl`] if NCCL
+    /// refuses something; otherwise as [`Gpu::open`].
     pub fn open_by_nccl(devices: &[usize]) -> Result<Peers, CudaError> {
         check_count(devices.len())?;
         let gpus = open(devices)?;
@@ -115,7 +117,7 @@ impl Peers {
         Ok(Peers::linked(link, gpus, (0, count)))
     }
 
-    /// [`Peers::open`], and where devices do not reach each other's memory [`Peers::open_by_nccl`].
+    /// [`Peers::open`], or [`Peers::open_by_nccl`] if devices do not reach each other's memory.
     ///
     /// # Errors
     /// [`CudaError::Peers`] with both reasons if neither works, or any other error of
@@ -128,31 +130,31 @@ impl Peers {
         }
     }
 
-    /// Opens this process's rank, on a device by ordinal, and connects it with those of the other
-    /// processes, all of which call this. The ranks meet at the address `HOST:PORT` in the variable
-    /// `NCCL_COMM_ID`, where NCCL listens in the process of rank 0; it has to be the same in all
-    /// processes, and set before any of their threads starts.
+    /// Opens this process's rank, on a device by ordinal, and connects it with the ranks of the
+    /// other processes, all of which call this. The ranks meet at the address `HOST:PORT` in the
+    /// variable `NCCL_COMM_ID`, where NCCL listens in the process of rank 0. The variable must be
+    /// the same in all processes, and set before any of their threads starts.
     ///
-    /// A rank that fails or ends is noticed by the others within their patience.
+    /// If a rank fails or ends, the others notice it within their patience.
     ///
     /// # Errors
     /// See [`Peers::open_by_nccl`]; [`CudaError::Peers`] without an address, and
-    /// [`CudaError::Nccl`] when not all ranks have come within the options' patience or two have
-    /// the same device.
+    /// [`CudaError::Nccl`] if not all ranks have come within the options' patience or two have the
+    /// same device.
     pub fn join(options: &RankOptions, device: usize) -> Result<Peers, CudaError> {
         let gpu = Gpu::open(device)?;
         let link = Link::Messages(Messages::join(&gpu, options)?);
         Ok(Peers::linked(link, vec![gpu], (options.rank, options.size)))
     }
 
-    /// Returns the ranks on these devices: the first of them, and how many there are in all
+    /// Returns the ranks on these devices, given the first of them and the number of ranks in all
     /// processes.
     fn linked(link: Link, gpus: Vec<Gpu>, (first, count): (usize, usize)) -> Peers {
         let launch_lock = ReentrantMutex::default();
         Peers(Arc::new(Ranks { link, gpus, first, count, launch_lock }))
     }
 
-    /// Returns the version of NCCL, where it is on the loader's path and new enough.
+    /// Returns the version of NCCL, if it is on the loader's path and new enough.
     pub fn nccl_version() -> Option<String> {
         nccl::version()
     }
@@ -162,7 +164,7 @@ impl Peers {
         self.0.count
     }
 
-    /// Returns the ranks that are of this process.
+    /// Returns the ranks in this process.
     pub fn local(&self) -> Range<usize> {
         self.0.first..self.0.first + self.0.gpus.len()
     }
@@ -170,12 +172,12 @@ impl Peers {
     /// Returns a rank's device.
     ///
     /// # Panics
-    /// When there is no such rank in this process.
+    /// If this process has no such rank.
     pub fn gpu(&self, rank: usize) -> &Gpu {
         &self.0.gpus[rank - self.0.first]
     }
 
-    /// Returns the devices of all ranks, which are of this process.
+    /// Returns the devices of all ranks, all of which are in this process.
     pub(crate) fn gpus(&self) -> Vec<&Gpu> {
         (0..self.count()).map(|rank| self.gpu(rank)).collect()
     }
@@ -191,20 +193,20 @@ impl Peers {
     /// Waits until everything enqueued so far has run on every rank of this process.
     ///
     /// # Errors
-    /// The failure of a device; [`CudaError::PeerMissing`] or [`CudaError::Nccl`] when a rank has
-    /// waited in vain for another: results since the last wait are worthless, and so are later ones
-    /// of these ranks.
+    /// The failure of a device; [`CudaError::PeerMissing`] or [`CudaError::Nccl`] if a rank has
+    /// waited in vain for another. Results since the last wait are then worthless, and so are later
+    /// results of these ranks.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         self.0.synchronize()
     }
 
-    /// The same where there are several ranks; one alone is not waited for.
+    /// Like [`Peers::synchronize`] for several ranks; does not wait for a single rank.
     pub(crate) fn wait_for_each_other(&self) -> Result<(), CudaError> {
         if self.count() > 1 { self.synchronize() } else { Ok(()) }
     }
 
-    /// Returns where each rank writes whom it has waited for in vain: 0, or 1 and that rank.
-    /// Nowhere where no rank waits on its device.
+    /// Returns where each rank writes which rank it has waited for in vain: 0, or 1 and that rank.
+    /// Returns no address if no rank waits on its device.
     pub(crate) fn missing(&self) -> [Pointer<u32>; MOST_RANKS] {
         match &self.0.link {
             Link::Memory(signals) => signals.missing(),
@@ -212,10 +214,10 @@ impl Peers {
         }
     }
 
-    /// Fails, in every process, unless all give the same values, which have names.
+    /// Fails, in every process, unless all processes pass the same named values.
     ///
     /// # Errors
-    /// [`CudaError::Peers`] with the first value that differs; else as [`Peers::synchronize`].
+    /// [`CudaError::Peers`] with the first value that differs; otherwise as [`Peers::synchronize`].
     pub fn agree(&self, values: &[(&str, String)]) -> Result<(), CudaError> {
         for (name, value) in values {
             let hash = Fnv1a::new().text(name).text(value).finish();
@@ -231,8 +233,8 @@ impl Peers {
         Ok(())
     }
 
-    /// Returns the numbers of all ranks, from those of this process's, once all processes have
-    /// called this.
+    /// Returns the numbers of all ranks, given those of this process's ranks, once all processes
+    /// have called this.
     pub(crate) fn gather(&self, own: &[u64]) -> Result<Vec<u64>, CudaError> {
         match &self.0.link {
             Link::Messages(messages) => messages.gather(self.0.first, self.0.count, own),
@@ -245,7 +247,7 @@ impl Peers {
         matches!(self.0.link, Link::Memory(_))
     }
 
-    /// Refuses ranks that do not, for work that is done in all of their memory.
+    /// Refuses ranks that do not reach each other's memory, for work done in the memory of all.
     pub(crate) fn check_reach(&self) -> Result<(), CudaError> {
         if self.reach_memory() { Ok(()) } else { Err(self.no_reach()) }
     }
@@ -262,7 +264,8 @@ impl Peers {
         if self.count() == 1 {
             return Ok(());
         }
-        // Who captures has a device alone, which a thread that holds the lock may wait for.
+        // A thread that captures locks a device, and a thread that holds this lock may wait for
+        // that device.
         if self.0.gpus.iter().any(Gpu::is_capturing) {
             return Err(CudaError::Capturing);
         }
@@ -281,7 +284,8 @@ impl Peers {
         }
     }
 
-    /// Returns a graph of what `body` enqueues for each rank. All are launched equally often.
+    /// Returns, for each rank, a graph of the work that `body` enqueues. All are launched equally
+    /// often.
     ///
     /// # Safety
     /// See [`Graph::capture`].
@@ -295,26 +299,27 @@ impl Peers {
         (0..self.count()).map(graph).collect()
     }
 
-    /// Launches a graph of each rank. They have equally many barriers, and those of other threads
-    /// do not come between.
+    /// Launches a graph of each rank. The graphs have equally many barriers, and no other thread's
+    /// barriers come between.
     pub(crate) fn launch(&self, graphs: &mut [Graph]) -> Result<(), CudaError> {
         let _launching = self.launch_lock();
         graphs.iter_mut().try_for_each(Graph::launch)
     }
 
-    /// While this is held no other thread enqueues barriers: for calls where the driver may wait
-    /// for all of a device's work, as loading code and making graphs, and so for a rank that waits
-    /// itself. A thread may hold it more than once. `None` for one rank, which waits for no other.
+    /// While this is held no other thread enqueues barriers. In some calls, such as loading code
+    /// and making graphs, the driver may wait for all of a device's work, and so for a rank that
+    /// itself waits. A thread may hold the lock more than once. `None` for one rank, which waits
+    /// for no other.
     pub(crate) fn launch_lock(&self) -> Option<ReentrantMutexGuard<'_, ()>> {
         (self.count() > 1).then(|| self.0.launch_lock.lock())
     }
 
-    /// Enqueues the transfers between ranks, for each of this process's; not for ranks that reach
-    /// each other's memory.
+    /// Enqueues the transfers between ranks, for each of this process's ranks; not for ranks that
+    /// reach each other's memory.
     ///
     /// # Safety
-    /// The memory is of the ranks' devices and lives until their streams have passed this; what is
-    /// sent is not written before, and what is received not used.
+    /// The memory is of the ranks' devices and lives until their streams have passed this. Until
+    /// then no one writes the memory to be sent or uses the memory to be received.
     unsafe fn exchange(&self, transfers: &[Vec<Transfer>]) -> Result<(), CudaError> {
         match &self.0.link {
             // SAFETY: the caller's promise.
@@ -346,7 +351,7 @@ impl Ranks {
 
 impl Drop for Ranks {
     fn drop(&mut self) {
-        // A flag in one rank's memory may be written on another one's stream.
+        // Work on another rank's stream may write a flag in one rank's memory.
         if self.count > 1 {
             let _ = self.synchronize();
         }

@@ -1,10 +1,11 @@
-//! Which rank a process is, of how many, as options say or the launchers `torchrun` and `mpirun`.
+//! The rank of a process and the number of ranks, from options or from the launchers `torchrun` and
+//! `mpirun`.
 
 use super::check_count;
 use crate::cuda::device::CudaError;
 use std::time::Duration;
 
-/// The rank of a process, which has one device, among those that work together.
+/// The rank of a process, which has one device, among all ranks that work together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankOptions {
     pub(super) rank: usize,
@@ -13,7 +14,7 @@ pub struct RankOptions {
     pub(super) patience: Duration,
 }
 
-/// Variables that a launcher sets: rank, number of ranks, and rank among those of the host.
+/// Variables that a launcher sets: rank, number of ranks, and rank within the host.
 const LAUNCHERS: [[&str; 3]; 3] = [
     ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"],
     ["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"],
@@ -21,7 +22,7 @@ const LAUNCHERS: [[&str; 3]; 3] = [
 ];
 
 impl RankOptions {
-    /// Makes rank `rank` of `size`.
+    /// Returns rank `rank` of `size`.
     ///
     /// # Errors
     /// [`CudaError::Peers`] for a rank that is not below `size`, or more than 16 ranks.
@@ -34,8 +35,8 @@ impl RankOptions {
         Ok(RankOptions { rank, size, local_rank: rank, patience: super::nccl::PATIENCE })
     }
 
-    /// Sets how long other ranks are waited for, when they connect and in an exchange: 8 seconds
-    /// unless set, and at least one.
+    /// Sets the longest wait for other ranks, when they connect and in an exchange: 8 seconds by
+    /// default, and at least one.
     #[must_use]
     pub fn patience(self, patience: Duration) -> Self {
         RankOptions { patience: patience.max(Duration::from_secs(1)), ..self }
@@ -51,18 +52,18 @@ impl RankOptions {
         self.size
     }
 
-    /// Returns the rank among those of this host, by which a process chooses its device: the
-    /// launcher's, or else the rank.
+    /// Returns the rank within this host, by which a process chooses its device: the launcher's
+    /// value, or otherwise the rank.
     pub fn local_rank(&self) -> usize {
         self.local_rank
     }
 
-    /// Returns what `torchrun` (`RANK`, `WORLD_SIZE`, `LOCAL_RANK`), Open MPI
-    /// (`OMPI_COMM_WORLD_RANK` and so on), MPICH or Intel MPI (`PMI_RANK` and so on) say, or `None`
-    /// if none of them has started this process or it is alone.
+    /// Returns the options set by `torchrun` (`RANK`, `WORLD_SIZE`, `LOCAL_RANK`), Open MPI
+    /// (`OMPI_COMM_WORLD_RANK` and so on), MPICH or Intel MPI (`PMI_RANK` and so on). Returns
+    /// `None` if no launcher has started this process or it is alone.
     ///
     /// # Errors
-    /// [`CudaError::Peers`] for variables that are no numbers or do not fit together.
+    /// [`CudaError::Peers`] for variables that are not numbers or are inconsistent.
     pub fn from_environment() -> Result<Option<Self>, CudaError> {
         Self::from_variables(&|name| std::env::var(name).ok())
     }

@@ -1,4 +1,4 @@
-//! Whether devices reach each other's memory: asked, allowed and tried.
+//! Tests whether devices reach each other's memory: queries, enables and tries the access.
 
 use super::shared::access_of;
 use crate::cuda::device::bindings::peers::{CheckPattern, WritePattern};
@@ -8,7 +8,7 @@ use cudarc::driver::sys;
 /// Numbers that the test of a pair writes.
 const PATTERN: u32 = 1 << 16;
 
-/// Lets every one of `gpus` reach the memory of every other one, and tries it.
+/// Lets every one of `gpus` reach the memory of every other one, and tries the access.
 pub(super) fn connect(gpus: &[Gpu]) -> Result<(), CudaError> {
     let pairs = || {
         let of = move |(a, from)| gpus.iter().enumerate().map(move |(b, to)| ((a, from), (b, to)));
@@ -50,7 +50,7 @@ fn allow(from: &Gpu, to: &Gpu) -> Result<(), CudaError> {
     if to.context().has_async_alloc() {
         let access = access_of(from);
         let mut pool = std::ptr::null_mut();
-        // SAFETY: the pool is `to`'s own, from which its memory comes (`Gpu::allocate`); one
+        // SAFETY: the pool is `to`'s own, from which its memory comes (`Gpu::allocate`). One
         // description is given, which outlives the call.
         unsafe {
             sys::cuDeviceGetDefaultMemPool(&mut pool, device(to)).result()?;
@@ -60,7 +60,7 @@ fn allow(from: &Gpu, to: &Gpu) -> Result<(), CudaError> {
     Ok(())
 }
 
-/// Writes numbers from one rank to the other's memory, has them checked there, and reads them back.
+/// Writes numbers from one rank to the other's memory, checks them there, and reads them back.
 fn try_pair(from: &Gpu, to: &Gpu, seed: u32) -> Result<(), CudaError> {
     let there = to.zeros::<u32>(PATTERN as usize)?;
     to.synchronize()?;
@@ -82,14 +82,14 @@ fn try_pair(from: &Gpu, to: &Gpu, seed: u32) -> Result<(), CudaError> {
     Ok(())
 }
 
-/// Returns how many of the numbers are wrong as `reader` sees them.
+/// Returns how many of the numbers are wrong when `reader` reads them.
 fn wrong(reader: &Gpu, numbers: &DeviceVec<u32>, seed: u32) -> Result<u32, CudaError> {
     let config = blocks_for(PATTERN as usize);
     let check = Kernel::new(&reader.kernels::<f32>("meet")?)?.with(config);
     let found = reader.zeros::<u32>(1)?;
     let (from, wrong) = (Array::at(*numbers.address()), (&found).into());
-    // SAFETY: `numbers` are PATTERN many, `reader` may read them (`allow`), and they are not
-    // written any more.
+    // SAFETY: `numbers` has PATTERN values, `reader` may read them (`allow`), and nothing writes
+    // them any more.
     unsafe { check.launch(reader, &CheckPattern { from, count: PATTERN, seed, wrong }) }?;
     Ok(reader.download(&found)?[0])
 }

@@ -1,9 +1,9 @@
-//! Maps that all ranks read and write at one address, each device holding a part.
+//! Maps that all ranks read and write at one address, while each device stores a part.
 //!
-//! A kernel that is written for a map of its own then works on one whose rows lie in several
-//! devices' memory: nearly all that it reads and writes is its own device's, and the rest goes over
-//! the link. The driver maps memory in pieces (2 MB), so that a boundary between devices may be off
-//! by one of them: that is a matter of speed alone.
+//! A kernel written for a map on one device then works on a map whose rows lie in several devices'
+//! memory. Nearly all of its reads and writes are to its own device, and the rest goes over the
+//! link. The driver maps memory in pieces (2 MB), so that a boundary between devices may be off by
+//! one piece. This affects only the speed.
 
 use super::Peers;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu};
@@ -11,16 +11,17 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUdeviceptr};
 use cudarc::driver::{DriverError, result};
 use std::mem::ManuallyDrop;
 
-/// A map of which every rank's device holds a part.
+/// A map of which every rank's device stores a part.
 pub(crate) struct SharedMap<T: CudaReal> {
-    /// The memory, as each rank's own. Where there is one rank it is that, else `memory` frees it.
+    /// The memory, as each rank sees it. With one rank the view owns it; otherwise `memory` frees
+    /// it.
     views: Vec<ManuallyDrop<DeviceVec<T>>>,
     peers: Peers,
     memory: Option<Memory>,
 }
 
 impl<T: CudaReal> SharedMap<T> {
-    /// Returns `length` zeros, those from `first[rank]` on, and before those of the next, in a
+    /// Returns `length` zeros. Those from `first[rank]` on, up to the next rank's first, are in the
     /// rank's memory.
     pub(crate) fn new(peers: &Peers, length: usize, first: &[usize]) -> Result<Self, CudaError> {
         let gpus = peers.gpus();
@@ -36,28 +37,28 @@ impl<T: CudaReal> SharedMap<T> {
         };
         let memory = Memory::new(&gpus, bytes, home)?;
         let of = |gpu: &Gpu| {
-            // SAFETY: as many values as there is memory for, which every rank may use (`Memory`);
-            // the vector is never dropped, so does not free it.
+            // SAFETY: the vector has as many values as the memory, which every rank may use
+            // (`Memory`). The vector is never dropped, so it does not free the memory.
             ManuallyDrop::new(unsafe { DeviceVec::from_raw(gpu, memory.address, length) })
         };
         let views = gpus.iter().map(|gpu| of(gpu)).collect();
         let address = memory.address;
         let map = SharedMap { views, peers, memory: Some(memory) };
         let stream = gpus[0].stream_guard()?;
-        // SAFETY: the memory is `bytes` long at least, may be used by this device, and nothing else
-        // uses it yet.
+        // SAFETY: the memory is at least `bytes` long and may be used by this device, and nothing
+        // else uses it yet.
         unsafe { result::memset_d8_async(address, 0, bytes, stream.raw()) }?;
         drop(stream);
         gpus[0].synchronize()?;
         Ok(map)
     }
 
-    /// Returns all of it, as memory of a rank.
+    /// Returns the whole map as memory of a rank.
     pub(crate) fn of(&self, rank: usize) -> &DeviceVec<T> {
         &self.views[rank]
     }
 
-    /// Returns that memory, to be written by the rank.
+    /// Returns the whole map as memory that the rank may write.
     pub(crate) fn of_mut(&mut self, rank: usize) -> &mut DeviceVec<T> {
         &mut self.views[rank]
     }
@@ -78,17 +79,17 @@ impl<T: CudaReal> Drop for SharedMap<T> {
     }
 }
 
-/// Memory of several devices at consecutive addresses, which all of them may use.
+/// Memory of several devices at consecutive addresses, which all devices may use.
 struct Memory {
     address: CUdeviceptr,
     bytes: usize,
-    /// Bytes mapped so far, from the start, and what they are of.
+    /// Bytes mapped so far, from the start, and their allocations.
     mapped: usize,
     parts: Vec<sys::CUmemGenericAllocationHandle>,
 }
 
 impl Memory {
-    /// `home` is the rank whose device is to hold a byte.
+    /// `home` returns the rank whose device must store a byte.
     fn new(gpus: &[&Gpu], bytes: usize, home: impl Fn(usize) -> usize) -> Result<Self, CudaError> {
         let mut piece = 1;
         for gpu in gpus {
@@ -106,7 +107,7 @@ impl Memory {
         }
         let bytes = bytes.next_multiple_of(piece);
         let mut address = 0;
-        // SAFETY: writes one address; no place is asked for.
+        // SAFETY: writes one address; no particular address is requested.
         unsafe { sys::cuMemAddressReserve(&mut address, bytes, piece, 0, 0) }.result()?;
         let mut memory = Memory { address, bytes, mapped: 0, parts: Vec::new() };
         let device = |begin: usize| gpus[home(begin + piece / 2)].context().cu_device();
@@ -120,13 +121,13 @@ impl Memory {
         }
         let mut access: Vec<_> = gpus.iter().map(|gpu| access_of(gpu)).collect();
         access.dedup_by_key(|of| of.location.id);
-        // SAFETY: all of it is mapped; as many descriptions are given as there are, which outlive
-        // the call.
+        // SAFETY: all of it is mapped. The count is the number of descriptions, which outlive the
+        // call.
         unsafe { sys::cuMemSetAccess(address, bytes, access.as_ptr(), access.len()) }.result()?;
         Ok(memory)
     }
 
-    /// Maps so many bytes more, of one device.
+    /// Maps this many more bytes, of one device.
     fn map(&mut self, gpu: &Gpu, bytes: usize) -> Result<(), CudaError> {
         let mut handle = 0;
         // SAFETY: writes one handle; the properties outlive the call.
@@ -134,20 +135,21 @@ impl Memory {
         made.map_err(|error| gpu.allocation(error, bytes))?;
         self.parts.push(handle);
         let at = self.address + self.mapped as CUdeviceptr;
-        // SAFETY: the addresses are reserved and not mapped yet; the handle is of as many bytes.
+        // SAFETY: the addresses are reserved and not mapped yet; the handle has the same number of
+        // bytes.
         unsafe { sys::cuMemMap(at, bytes, 0, handle, 0) }.result()?;
         self.mapped += bytes;
         Ok(())
     }
 }
 
-/// Returns the right of a device's work to read and write memory.
+/// Returns a description that lets a device's work read and write memory.
 pub(super) fn access_of(gpu: &Gpu) -> sys::CUmemAccessDesc {
     let flags = sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     sys::CUmemAccessDesc { location: properties(gpu).location, flags }
 }
 
-/// Memory of a device, for no other process.
+/// Returns the properties of a device's memory, for no other process.
 fn properties(gpu: &Gpu) -> sys::CUmemAllocationProp {
     sys::CUmemAllocationProp {
         type_: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -169,8 +171,8 @@ fn properties(gpu: &Gpu) -> sys::CUmemAllocationProp {
 impl Drop for Memory {
     fn drop(&mut self) {
         let ignore = |_: Result<(), DriverError>| ();
-        // SAFETY: all was mapped, made and reserved here, and not freed; the owner waits for its
-        // use before it drops this.
+        // SAFETY: all of it was mapped, made and reserved here, and not freed. The owner waits for
+        // its use before it drops this.
         unsafe {
             if self.mapped > 0 {
                 ignore(sys::cuMemUnmap(self.address, self.mapped).result());

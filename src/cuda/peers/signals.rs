@@ -1,5 +1,5 @@
-//! Barriers of ranks that reach each other's memory: in graphs by flags, `kernels/peers/meet.cu`,
-//! and elsewhere by events.
+//! Barriers of ranks that reach each other's memory: by flags in graphs (`kernels/peers/meet.cu`),
+//! and by events elsewhere.
 
 use super::reach;
 use crate::cuda::device::bindings::peers::{self as kernels, Meet};
@@ -10,21 +10,21 @@ use std::time::Duration;
 
 /// Index of the rank that one has waited for in vain: `MISSING` there.
 const MISSING: usize = 1;
-/// Signals before those of each rank.
+/// Number of signals before the signals from each rank.
 const ANNOUNCED: usize = 2;
 /// How long a rank waits for another in a graph. The longest work before a barrier is a pass of the
-/// largest solve, some 50 ms; graphs begin when all ranks are done with what was enqueued before.
+/// largest solve, some 50 ms. Graphs begin once all ranks have finished their earlier work.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// The signals of all ranks; of a single one, which waits for no other, there are none.
+/// The signals of all ranks. A single rank waits for no other and has none.
 pub(super) struct Signals(Vec<Own>);
 
 struct Own {
     meet: Kernel<Meet>,
-    /// In units of [`WORDS`]: the number of the rank's barriers, whom it missed, and what each rank
-    /// has announced.
+    /// In units of [`WORDS`]: the number of the rank's barriers, the rank that it missed, and the
+    /// announcements from each rank.
     words: DeviceVec<u32>,
-    /// How far the rank's stream was when ranks last waited for each other by events.
+    /// The progress of the rank's stream when ranks last waited for each other by events.
     reached: CudaEvent,
 }
 
@@ -39,13 +39,14 @@ impl Signals {
         let own = |gpu: &Gpu| {
             let module = gpu.kernels::<f32>("meet")?;
             let words = gpu.zeros((ANNOUNCED + gpus.len()) * WORDS)?;
-            // They must be zero before another rank announces itself.
+            // The flags must be zero before another rank announces itself.
             gpu.synchronize()?;
             let reached = gpu.context().new_event(None)?;
             Ok(Own { meet: Kernel::new(&module)?.with(blocks_with(32, 1)), words, reached })
         };
         let signals = Signals(gpus.iter().map(own).collect::<Result<_, CudaError>>()?);
-        // A kernel's first launch may wait for all of a device's work: for none that waits itself.
+        // A kernel's first launch may wait for all of a device's work, so it comes while no work
+        // waits itself.
         for (rank, gpu) in gpus.iter().enumerate() {
             signals.barrier_of(gpu, rank, 0)?;
             gpu.synchronize()?;
@@ -59,8 +60,8 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Enqueues on all ranks' streams: later work there runs after everything that was enqueued on
-    /// any of them before. Nothing of it waits on a device, however far apart the ranks are.
+    /// Enqueues a wait on all ranks' streams: later work there runs after everything that was
+    /// enqueued on any of them before. This never blocks a device, however far apart the ranks are.
     pub(super) fn wait_for_all(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
         for (gpu, Own { reached, .. }) in gpus.iter().zip(&self.0) {
             let stream = gpu.stream_guard()?;
@@ -89,13 +90,13 @@ impl Signals {
             count: count as u32,
             limit: PATIENCE.as_nanos() as u64,
         };
-        // SAFETY: every rank's signals are as many as the kernel counts on, live as long as `self`,
-        // whose owner waits for all ranks before they go, and can be reached from here
-        // (`Signals::new`); nothing but this kernel writes them.
+        // SAFETY: every rank has as many signals as the kernel assumes. They live as long as
+        // `self`, whose owner waits for all ranks before they are freed, and can be reached from
+        // here (`Signals::new`). Only this kernel writes them.
         unsafe { self.0[rank].meet.launch(gpu, &arguments) }
     }
 
-    /// Returns where each rank writes whom it has waited for in vain: 0, or 1 and that rank.
+    /// Returns where each rank writes which rank it has waited for in vain: 0, or 1 and that rank.
     pub(super) fn missing(&self) -> [Pointer<u32>; MOST_RANKS] {
         let mut words = [Pointer::NULL; MOST_RANKS];
         for (word, own) in words.iter_mut().zip(&self.0) {
@@ -104,14 +105,14 @@ impl Signals {
         words
     }
 
-    /// Waits for all ranks, and reports the first that waited in vain for one that itself waited
-    /// for none: a missed rank that misses another may be late for that reason alone.
+    /// Waits for all ranks, and reports the first rank that waited in vain for one that itself
+    /// missed none. A missed rank that misses another may be late only for that reason.
     pub(super) fn synchronize(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
         if let [gpu] = gpus {
             return gpu.synchronize();
         }
         let (mut first, mut missed) = (Ok(()), vec![None; gpus.len()]);
-        // All of them, whatever one says: their memory may be freed next.
+        // Waits for all ranks, even if one fails: their memory may be freed next.
         for (k, (gpu, Own { words, .. })) in gpus.iter().zip(&self.0).enumerate() {
             let word = words.slice(MISSING * WORDS..MISSING * WORDS + 1);
             let outcome = match gpu.download(word) {
@@ -121,7 +122,7 @@ impl Signals {
                 }
                 Err(error) => Err(CudaError::OnRank { rank: k, source: Box::new(error) }),
             };
-            // The missed rank failed itself, and reports at what.
+            // The missed rank itself failed, and reports the cause.
             first = first.and(outcome);
         }
         first?;
@@ -130,8 +131,8 @@ impl Signals {
     }
 }
 
-/// Returns the first rank whose missed peer missed none, else the first rank of all that missed
-/// one, with its peer.
+/// Returns the first rank whose missed peer missed none, with that peer. Without such a rank,
+/// returns the first rank that missed one, with its peer.
 fn who_missed(missed: &[Option<usize>]) -> Option<(usize, usize)> {
     let all = || missed.iter().enumerate().filter_map(|(rank, &peer)| Some((rank, peer?)));
     all().find(|&(_, peer)| missed[peer].is_none()).or_else(|| all().next())

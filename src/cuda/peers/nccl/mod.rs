@@ -1,14 +1,15 @@
 //! Ranks that send each other messages over NCCL: devices that do not reach each other's memory,
 //! and processes with a rank each, on one host or several.
 //!
-//! NCCL connects the ranks itself: those of processes meet at the address in `NCCL_COMM_ID`.
+//! NCCL itself connects the ranks: ranks of several processes meet at the address in
+//! `NCCL_COMM_ID`.
 //!
-//! Exchanges are enqueued on their streams, as kernels are. NCCL itself would wait for ever for a
-//! rank that does not come; so communicators are made not to block, and a thread watches exchanges
-//! under way: when NCCL has lost a rank, or one exchange takes longer than the ranks' patience, it
-//! ends the communicators, and calls that wait for the devices return an error.
+//! Exchanges are enqueued on the ranks' streams, like kernels. NCCL itself would wait for ever for
+//! a rank that does not come. So communicators are non-blocking, and a thread watches pending
+//! exchanges. If NCCL has lost a rank, or one exchange takes longer than the ranks' patience, the
+//! thread ends the communicators. Calls that wait for the devices then return an error.
 //!
-//! Messages from rank to rank alone are used, so that NCCL needs no NVLink multicast.
+//! Only messages from rank to rank are used, so that NCCL needs no NVLink multicast.
 
 mod library;
 
@@ -23,20 +24,20 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Returns the library's version, where it can be used.
+/// Returns the library's version, if the library is usable.
 pub(super) fn version() -> Option<String> {
     Nccl::get().ok().map(Nccl::version_text)
 }
 
 /// How long NCCL may take to connect ranks of one process.
 const CONNECTING: Duration = Duration::from_secs(60);
-/// How long ranks wait for each other unless they are told.
+/// How long ranks wait for each other by default.
 pub(super) const PATIENCE: Duration = Duration::from_secs(8);
-/// Between two looks at what is under way.
+/// Time between two checks of pending exchanges.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long ranks that end their work wait for each other.
+/// How long ranks wait for each other when they end their work.
 const CLOSING: Duration = Duration::from_secs(3);
-/// Numbers from each rank to each in the test.
+/// Numbers that each rank sends to each other rank in the test.
 const PATTERN: usize = 256;
 
 /// Bytes that a rank sends to another one, or gets from it.
@@ -63,11 +64,11 @@ struct Shared {
 }
 
 struct State {
-    /// None once they are aborted.
+    /// Empty once the communicators are aborted.
     comms: Vec<Comm>,
-    /// Exchanges of each rank that are enqueued and not known to be over.
+    /// Exchanges of each rank that are enqueued and not known to have finished.
     under_way: Vec<VecDeque<Exchange>>,
-    /// Why nothing is exchanged any more.
+    /// Why exchanges are no longer possible.
     failure: Option<String>,
     closing: bool,
 }
@@ -79,12 +80,12 @@ unsafe impl Send for State {}
 struct Exchange {
     reached: CudaEvent,
     over: CudaEvent,
-    /// When it was first seen to be reached.
+    /// When the stream was first seen to have reached the exchange.
     since: Option<Instant>,
 }
 
 impl Messages {
-    /// Connects devices of one process, a rank each.
+    /// Connects devices of one process, one rank each.
     pub(super) fn open(gpus: &[Gpu]) -> Result<Messages, CudaError> {
         let nccl = Nccl::get()?;
         let own = |gpu: &Gpu| gpu.context().cu_device();
@@ -97,9 +98,9 @@ impl Messages {
         Messages::connect(nccl, gpus, (0, gpus.len()), (CONNECTING, PATIENCE))
     }
 
-    /// Connects this process's device with those of the others.
+    /// Connects this process's device with the devices of other processes.
     pub(super) fn join(gpu: &Gpu, options: &RankOptions) -> Result<Messages, CudaError> {
-        // Without it every process would wait for others at an address of its own.
+        // Without the variable every process would wait for others at a different address.
         if std::env::var_os("NCCL_COMM_ID").is_none() {
             let reason = "ranks need an address where they meet: NCCL_COMM_ID=HOST:PORT";
             return Err(CudaError::Peers(reason.to_owned()));
@@ -113,7 +114,7 @@ impl Messages {
         )
     }
 
-    /// Makes the communicators of ranks `first` and the following, of `count`, and tries them.
+    /// Makes the communicators of `count` ranks from rank `first` on, and tries them.
     fn connect(
         nccl: &'static Nccl,
         gpus: &[Gpu],
@@ -136,7 +137,7 @@ impl Messages {
         });
         let what = "communicators of all ranks";
         let mut state = shared.state.lock();
-        // Communicators made before one fails are ended with the others.
+        // If one fails, the communicators made before are ended with the others.
         let begun = nccl.group(what, || {
             for (rank, gpu) in (first..).zip(gpus) {
                 let current = gpu.stream_guard()?;
@@ -148,7 +149,7 @@ impl Messages {
         let made = begun.and_then(|()| shared.settle(&state, what, connecting));
         made.map_err(|error| shared.end(&mut state, error))?;
         drop(state);
-        // Where no thread can be started, the communicators end with the messages.
+        // If the thread cannot start, the communicators end with the messages.
         let mut messages = Messages { shared: shared.clone(), watch: None };
         let watch = std::thread::Builder::new().spawn(move || shared.watch());
         let refused = |error: std::io::Error| CudaError::Nccl { what, reason: error.to_string() };
@@ -157,7 +158,7 @@ impl Messages {
         Ok(messages)
     }
 
-    /// Every rank sends every other one a pattern, which also makes the connections between them.
+    /// Every rank sends every other rank a pattern, which also makes the connections between them.
     fn try_all(&self, (first, count): (usize, usize), limit: Duration) -> Result<(), CudaError> {
         let pattern = |from: usize, to: usize| {
             let seed = (from * count + to) as u32 + 1;
@@ -179,7 +180,7 @@ impl Messages {
         };
         let transfers: Vec<Vec<_>> =
             rooms.iter().enumerate().map(|(k, room)| of(first + k, room)).collect();
-        // SAFETY: every buffer has so many numbers; all are waited for below.
+        // SAFETY: every buffer has this many numbers; all are waited for below.
         unsafe { self.exchange_within(&transfers, limit) }?;
         self.synchronize()?;
         for (rank, (gpu, (_, room))) in (first..).zip(self.shared.gpus.iter().zip(&rooms)) {
@@ -195,8 +196,8 @@ impl Messages {
         Ok(())
     }
 
-    /// Returns the numbers of all ranks, `count` in all, from those of this process's, `first` and
-    /// the following.
+    /// Returns the numbers of all `count` ranks, given those of this process's ranks, which begin
+    /// at `first`.
     pub(super) fn gather(
         &self,
         first: usize,
@@ -222,12 +223,12 @@ impl Messages {
         self.shared.gpus[0].download(&rooms[0])
     }
 
-    /// Enqueues the transfers of each of this process's ranks; a rank sends another one's data in
-    /// the order of that one's receipts.
+    /// Enqueues the transfers of each rank of this process. A rank sends data to another rank in
+    /// the order in which that rank receives it.
     ///
     /// # Safety
-    /// The memory is of the ranks' devices and lives until their streams have passed this; what is
-    /// sent is not written before, and what is received not used.
+    /// The memory is of the ranks' devices and lives until their streams have passed this. Until
+    /// then no one writes the memory to be sent or uses the memory to be received.
     pub(super) unsafe fn exchange(&self, transfers: &[Vec<Transfer>]) -> Result<(), CudaError> {
         // SAFETY: the caller's promise.
         unsafe { self.exchange_within(transfers, self.shared.patience) }
@@ -244,9 +245,9 @@ impl Messages {
             return Ok(());
         }
         let Shared { nccl, gpus, .. } = &*self.shared;
-        // No other thread begins a capture until it is enqueued. Devices first, then the state: a
-        // thread that has a device alone may wait for the state, so none that holds it may wait for
-        // a device.
+        // No other thread begins a capture until it is enqueued. Lock devices first, then the
+        // state: a thread that has a device exclusively may wait for the state, so a thread that
+        // holds the state must not wait for a device.
         let streams =
             gpus.iter().map(Gpu::stream_guard).collect::<Result<Vec<StreamGuard<'_>>, _>>()?;
         streams.iter().try_for_each(StreamGuard::check_not_capturing)?;
@@ -282,11 +283,11 @@ impl Messages {
         for gpu in &self.shared.gpus {
             outcome = outcome.and(gpu.synchronize());
         }
-        // The caller's mistake, which concerns no other rank.
+        // This is the caller's mistake, which does not affect other ranks.
         if let Err(CudaError::Capturing) = outcome {
             return outcome;
         }
-        // Work that was cut off is no result.
+        // Results of aborted work are invalid.
         let mut state = self.shared.state.lock();
         match outcome.and_then(|()| self.shared.check(&state)) {
             Err(error) if state.failure.is_none() => Err(self.shared.end(&mut state, error)),
@@ -301,7 +302,7 @@ impl Messages {
 }
 
 impl Shared {
-    /// Fails where something has before.
+    /// Fails if an exchange has failed before.
     fn check(&self, state: &State) -> Result<(), CudaError> {
         let failed = |reason: &String| CudaError::Nccl { what: EXCHANGE, reason: reason.clone() };
         state.failure.as_ref().map(failed).map_or(Ok(()), Err)
@@ -337,7 +338,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Ends the communicators for this reason, or an earlier one.
+    /// Ends the communicators for this reason, or for an earlier one.
     fn end(&self, state: &mut State, error: CudaError) -> CudaError {
         if state.failure.is_none() {
             state.failure = Some(match &error {
@@ -351,7 +352,7 @@ impl Shared {
         error
     }
 
-    /// Looks at what is under way until the ranks are closed.
+    /// Watches pending exchanges until the ranks are closed.
     fn watch(&self) {
         let mut state = self.state.lock();
         while !state.closing && state.failure.is_none() {
@@ -397,7 +398,7 @@ fn late(what: &'static str, limit: Duration) -> CudaError {
     CudaError::Nccl { what, reason }
 }
 
-/// Whether a stream has come to the event.
+/// Whether a stream has passed the event.
 fn passed(event: &CudaEvent) -> Result<bool, CudaError> {
     // SAFETY: the event lives, and its context is current.
     match unsafe { sys::cuEventQuery(event.cu_event()) } {
@@ -413,8 +414,8 @@ impl Drop for Messages {
         let _ = self.synchronize();
         let mut state = self.shared.state.lock();
         let comms = state.comms.clone();
-        // SAFETY: communicators of the list are not aborted, and no other call of theirs comes
-        // while the state is locked.
+        // SAFETY: communicators in the list are not aborted, and no other call uses them while the
+        // state is locked.
         let ended = self.shared.nccl.group(CLOSE, || unsafe { self.shared.nccl.finalize(&comms) });
         let ended = ended.and_then(|()| self.shared.settle(&state, CLOSE, CLOSING));
         state.closing = true;

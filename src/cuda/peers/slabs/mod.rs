@@ -1,17 +1,17 @@
 //! One solve on several devices, by slabs.
 //!
 //! Every rank has a slab of the rows of all maps, for transforms along y, and a slab of the
-//! columns, for transforms along x. A solve is three passes: from the rank's rows of ρ to all
-//! ranks' columns; from its columns to all ranks' rows; and from its rows to those of the fields.
-//! Before the second and the third pass there is a barrier, or ranks send each other messages.
-//! Where the second pass's output is still under way during the third, there is a fourth.
+//! columns, for transforms along x. A solve has three passes: from the rank's rows of ρ to all
+//! ranks' columns; from its columns to all ranks' rows; and from its rows to the rows of the
+//! fields. Before the second and the third pass there is a barrier, or ranks send each other
+//! messages. If the second pass's output is still in transfer during the third, there is a fourth.
 //!
-//! The paper's pipelines run on one device alone: by slabs they took more time on two H200s than
+//! The paper's pipelines run only on one device: by slabs they took more time on two H200s than
 //! three passes on one (benchmarks/experiments.md).
 //!
-//! Nothing else need be waited for: memory that the first pass of the next solve overwrites was
-//! read in the ranks' second pass, before the barrier that precedes the third; memory that its second
-//! pass overwrites was read in their third, or fourth, before the next barrier.
+//! No other wait is necessary. The first pass of the next solve overwrites memory that ranks read
+//! in their second pass, before the barrier that precedes the third. The second pass of the next
+//! solve overwrites memory that ranks read in their third, or fourth, before the next barrier.
 
 mod three_pass;
 
@@ -23,30 +23,30 @@ use crate::grid::BinGrid;
 use std::ops::Range;
 use three_pass::RankState;
 
-/// The solve of one grid on all ranks. With ranks in several processes each process makes one and
-/// makes the same calls; maps are those of its own ranks.
+/// The solve of one grid on all ranks. If ranks are in several processes, each process makes one
+/// solver and makes the same calls. Its maps are those of its own ranks.
 pub struct SlabSolver<T: CudaReal> {
     peers: Peers,
     nx: usize,
     ny: usize,
-    /// The first row of each rank, all of them even, and their number.
+    /// The first row of each rank, all of them even, and the number of rows.
     first_row: Vec<usize>,
-    /// This process's.
+    /// The ranks of this process.
     ranks: Vec<RankState<T>>,
 }
 
 impl<T: CudaReal> SlabSolver<T> {
-    /// Makes the three-pass solve: compiles (or loads) the kernels and allocates everything a solve
-    /// needs, on every rank.
+    /// Makes the three-pass solve: compiles (or loads) the kernels and allocates all memory that a
+    /// solve needs, on every rank.
     ///
     /// # Errors
     /// [`CudaError::NoThreePass`] for a grid that has no three-pass solve on these devices, or
-    /// fewer row pairs or panels of columns (128 bytes of complex numbers) than there are ranks;
-    /// else when kernels cannot be compiled or memory runs out.
+    /// fewer row pairs or panels of columns (128 bytes of complex numbers) than there are ranks.
+    /// Otherwise if kernels cannot be compiled or memory runs out.
     pub fn new(peers: &Peers, grid: &BinGrid) -> Result<Self, CudaError> {
         let _launching = peers.launch_lock();
         let (nx, ny, ranks) = (grid.nx(), grid.ny(), three_pass::make(peers, grid)?);
-        // Zeros must be there before another rank writes.
+        // The zeros must be there before another rank writes.
         peers.synchronize()?;
         let first_row = first_rows(nx, peers.count());
         Ok(SlabSolver { peers: peers.clone(), nx, ny, first_row, ranks })
@@ -57,7 +57,7 @@ impl<T: CudaReal> SlabSolver<T> {
         &self.peers
     }
 
-    /// Returns the rows (indices along x) of every map that a rank has, of this process or another.
+    /// Returns a rank's rows (indices along x) of every map, for ranks of any process.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -65,7 +65,8 @@ impl<T: CudaReal> SlabSolver<T> {
         self.first_row[rank]..self.first_row[rank + 1]
     }
 
-    /// Returns copies of each of this process's ranks' rows of a map in host memory, `[nx][ny]`.
+    /// Returns, for each rank of this process, a copy of its rows of a map in host memory,
+    /// `[nx][ny]`.
     ///
     /// # Errors
     /// When the map has the wrong length or memory runs out.
@@ -78,7 +79,7 @@ impl<T: CudaReal> SlabSolver<T> {
         self.peers.local().map(part).collect()
     }
 
-    /// Returns zero fields over the rows of each of this process's ranks.
+    /// Returns zero fields over the rows of each rank of this process.
     ///
     /// # Errors
     /// When memory runs out.
@@ -88,11 +89,10 @@ impl<T: CudaReal> SlabSolver<T> {
     }
 
     /// Returns φ, Ex and Ey of all ranks in host memory, `[nx][ny]` each, in the process of rank 0;
-    /// in others, none. Waits for the solve. All processes call it.
+    /// in other processes `None`. Waits for the solve. All processes call it.
     ///
     /// # Errors
-    /// See [`Peers::synchronize`], and when there are not as many fields as ranks in this
-    /// process.
+    /// See [`Peers::synchronize`], and if there are not as many fields as ranks in this process.
     pub fn gather(&self, fields: &[Fields<T>]) -> Result<Option<[Vec<T>; 3]>, CudaError> {
         self.check_fields(fields)?;
         self.peers.synchronize()?;
@@ -123,7 +123,7 @@ impl<T: CudaReal> SlabSolver<T> {
             if local.end == self.peers.count() {
                 continue;
             }
-            // The rows of this map that other processes have.
+            // The rows of this map in other processes.
             let (gpu, others) = (self.peers.gpu(0), local.end..self.peers.count());
             let room = |rank| gpu.zeros::<T>(self.rows(rank).len() * self.ny);
             let rooms = others.clone().map(room).collect::<Result<Vec<_>, _>>()?;
@@ -140,13 +140,13 @@ impl<T: CudaReal> SlabSolver<T> {
         Ok((local.start == 0).then_some(all))
     }
 
-    /// Enqueues the solve on all ranks, each with its own rows of ρ and of the fields; every one
+    /// Enqueues the solve on all ranks, each with its own rows of ρ and of the fields. Every rank
     /// gets the whole energy. [`Peers::synchronize`] waits for it.
     ///
     /// # Errors
-    /// When there are not as many maps as ranks, one has the wrong length or is on another device,
-    /// or a launch fails; ranks that have enqueued more then wait in vain, and
-    /// [`Peers::synchronize`] says so.
+    /// If there are not as many maps as ranks, one has the wrong length or is on another device, or
+    /// a launch fails. Ranks that have enqueued more then wait in vain, and [`Peers::synchronize`]
+    /// reports this.
     pub fn solve(
         &mut self,
         rho: &[DeviceVec<T>],
@@ -165,12 +165,12 @@ impl<T: CudaReal> SlabSolver<T> {
         Ok(())
     }
 
-    /// Three, or four.
+    /// Returns three or four.
     pub(crate) fn passes_of_a_solve(&self) -> usize {
         if self.ranks.iter().any(|rank| rank.parted()) { 4 } else { 3 }
     }
 
-    /// After a pass: sends the data that others need, and receives theirs.
+    /// After a pass, sends the data that other ranks need, and receives data from them.
     fn between(&self, after: usize) -> Result<(), CudaError> {
         if self.peers.reach_memory() {
             return self.peers.barrier();
@@ -183,8 +183,8 @@ impl<T: CudaReal> SlabSolver<T> {
         self.ranks.iter().try_for_each(|rank| rank.arrived(after))
     }
 
-    /// Returns a graph of the solve for each rank. All are launched equally often; none runs to its
-    /// end before all others have been launched.
+    /// Returns a graph of the solve for each rank. All are launched equally often. No graph
+    /// finishes before all others have been launched.
     ///
     /// # Errors
     /// See [`SlabSolver::solve`], and [`CudaError::Peers`] for ranks that send messages.
@@ -214,7 +214,7 @@ impl<T: CudaReal> SlabSolver<T> {
         unsafe { peers.graphs(passes) }
     }
 
-    /// Before anything is enqueued: a rank that stops half way leaves the others waiting.
+    /// Checks before anything is enqueued: a rank that stops half way leaves the others waiting.
     fn check(&self, rho: &[DeviceVec<T>], fields: &[Fields<T>]) -> Result<(), CudaError> {
         check_length("density maps of all ranks", rho.len(), self.ranks.len())?;
         self.check_fields(fields)?;
@@ -235,8 +235,8 @@ impl<T: CudaReal> SlabSolver<T> {
         })
     }
 
-    /// Enqueues a pass of a rank: the first (0) reads its rows of ρ, the third (2) and, where there
-    /// is one, the fourth make its rows of φ, Ex and Ey, and the energy.
+    /// Enqueues a pass of a rank. The first (0) reads its rows of ρ. The third (2), and the fourth
+    /// if there is one, make its rows of φ, Ex and Ey, and the energy.
     pub(crate) fn pass(
         &mut self,
         rank: usize,
@@ -259,13 +259,13 @@ impl<T: CudaReal> SlabSolver<T> {
 
 impl<T: CudaReal> Drop for SlabSolver<T> {
     fn drop(&mut self) {
-        // Work that writes into one rank's memory may run on another one's stream.
+        // Work on another rank's stream may write into one rank's memory.
         let _ = self.peers.synchronize();
     }
 }
 
-/// Returns the first row of each of `count` ranks, and their number. All ranks' first rows are
-/// even.
+/// Returns the first row of each of `count` ranks, and the number of rows. All ranks' first rows
+/// are even.
 pub(crate) fn first_rows(nx: usize, count: usize) -> Vec<usize> {
     divide(nx.div_ceil(2), count).iter().map(|pair| (2 * pair).min(nx)).collect()
 }

@@ -1,13 +1,14 @@
 //! The three-pass solve by slabs: `kernels/lines/transform.cu`, `kernels/solve/columns.cu` and
 //! `kernels/solve/fields.cu`, with the places of `kernels/peers/peers.cuh`.
 //!
-//! The three passes are those of [`ThreePass`](crate::cuda::internals::ThreePass). A rank's columns
-//! are whole panels. The first pass stores each row's transform straight into the memory of the
-//! ranks that own the columns; the second stores P and Q into that of the ranks that own the rows;
-//! the third is local. For large maps the second pass leaves Q for other ranks in its own memory:
-//! it is sent while the third makes φ and Ey, of P alone, with one more barrier before Ex. A rank
-//! sends (1 + 2)·nx·ny·(P−1)/P² values of P ranks. Ranks that do not reach each other's memory
-//! store likewise, but in memory of their own, from where it is sent (`exchange.rs`).
+//! The three passes are the passes of [`ThreePass`](crate::cuda::internals::ThreePass). A rank's
+//! columns are whole panels. The first pass stores each row's transform directly into the memory of
+//! the ranks that own the columns. The second pass stores P and Q into the memory of the ranks that
+//! own the rows. The third pass is local. For large maps the second pass leaves Q for other ranks
+//! in its own memory. It is sent while the third pass makes φ and Ey, only from P, with one more
+//! barrier before Ex. A rank sends (1 + 2)·nx·ny·(P−1)/P² values of P ranks. Ranks that do not
+//! reach each other's memory store likewise, but in their own memory, from which the data is sent
+//! (`exchange.rs`).
 
 use super::super::exchange::{Division, Exchange, Places};
 use super::super::nccl::Transfer;
@@ -20,23 +21,24 @@ use crate::grid::BinGrid;
 use cudarc::driver::sys;
 use std::sync::Arc;
 
-/// Bytes that go from device to device at once: of a row pair in a panel of the first pass.
+/// Bytes that go from device to device at once: the part of a row pair in a panel of the first
+/// pass.
 const PIECE: usize = 128;
-/// Bytes of a map from which on sending Q during a pass takes less time than one barrier less
-/// (benchmarks/experiments.md, "Solves by slabs").
+/// From this size of a map in bytes on, sending Q during a pass saves more time than one barrier
+/// costs (benchmarks/experiments.md, "Solves by slabs").
 const LEAST_PARTED: usize = 64 << 20;
 
 /// A rank's kernels and memory.
 pub(super) struct RankState<T: CudaReal> {
-    /// P and Q are of its row pairs, all panels; parts of the energy of all ranks.
+    /// P and Q of its row pairs, all panels; parts of the energy of all ranks.
     passes: Passes<T, Slabs, ColumnsSlabs<T, Slabs>>,
     /// Its panels, `[panel][row pair][column]`, of all row pairs: ρ's transform along y.
     panels: DeviceVec<T::Complex>,
-    /// Where the first and the second pass store.
+    /// Where the first and the second pass store their output.
     slabs: [Slabs; 2],
     /// For large maps: Q of other ranks' rows, and the copies that send it during the third pass.
     later: Option<Later<T>>,
-    /// For ranks that send messages, with P and Q that go to others.
+    /// For ranks that send messages, with P and Q for other ranks.
     exchange: Option<(Exchange, [DeviceVec<T::Complex>; 2])>,
 }
 
@@ -53,8 +55,8 @@ struct Later<T: CudaReal> {
 #[derive(Clone, Default)]
 struct Slabs(Arc<[u64]>);
 
-// SAFETY: laid out as the kernels declare it (`Slabs::new`); the memory that its addresses are of
-// is for the launches of `RankState` to answer for.
+// SAFETY: laid out as the kernels declare it (`Slabs::new`). The launches of `RankState` are
+// responsible for the memory at its addresses.
 unsafe impl KernelArgument for Slabs {
     fn pointer(&self) -> *mut std::ffi::c_void {
         self.0.as_ptr().cast_mut().cast()
@@ -66,7 +68,7 @@ unsafe impl KernelArgument for Slabs {
 }
 
 impl Slabs {
-    /// `memory` are the addresses of every rank's panels, P, Q and parts of the energy.
+    /// `memory` has the addresses of every rank's panels, P, Q and parts of the energy.
     fn new(
         memory: &[[u64; 4]],
         [first_pair, first_panel]: [&[usize]; 2],
@@ -77,7 +79,7 @@ impl Slabs {
         let mut numbers: Vec<u32> =
             first_pair.iter().chain(first_panel).map(|&first| first as u32).collect();
         numbers.extend([rank as u32, first_partial]);
-        // An even number of them: as the addresses are aligned, so is the end.
+        // There is an even number of them: as the addresses are aligned, so is the end.
         let pairs = numbers.chunks_exact(2).map(|two| {
             let bytes: [[u8; 4]; 2] = [two[0].to_ne_bytes(), two[1].to_ne_bytes()];
             u64::from_ne_bytes(bytes.concat().try_into().expect("two times four bytes"))
@@ -103,9 +105,8 @@ pub(super) fn make<T: CudaReal>(
     }
     let shapes: Vec<Shapes> =
         peers.local().map(|rank| Shapes::of(peers.gpu(rank))).collect::<Result<_, _>>()?;
-    // Columns that a block of the second pass stores at once: the most of any rank, where they
-    // differ, which is an even number where any stores two at a time. 0 where a rank has no such
-    // lines.
+    // Columns that a block of the second pass stores at once. If ranks differ, it is the most of
+    // any rank, which is an even number if any stores two at a time. 0 if a rank has no such lines.
     let at_once = |shapes: &Shapes| {
         let shape = shapes.choose::<T>(Role::Solve, (nx, ny / 2))?;
         shapes.choose::<T>(Role::Rows, (ny, nx / 2))?;
@@ -194,7 +195,7 @@ pub(super) fn make<T: CudaReal>(
         let to_others = [*out[0].address(), *out[1].address()];
         let at = Places { panels, p, q, out: to_others, partial };
         let exchange = Exchange::new(division, rank, at, &first_partial);
-        // The first pass stores its own row pairs alone, counted from the first of them.
+        // The first pass stores only its own row pairs, counted from the first of them.
         let mut own_pairs = vec![0; count];
         own_pairs.push(exchange.own_pairs);
         of.slabs = [
@@ -207,35 +208,35 @@ pub(super) fn make<T: CudaReal>(
 }
 
 impl<T: CudaReal> RankState<T> {
-    /// Enqueues that some of the maps are made.
+    /// Enqueues some of the maps.
     fn fields_of(&self, made: FieldMaps, fields: &FieldsMut<'_, T>) -> Result<(), CudaError> {
         // SAFETY: every map holds the rank's rows (checked by `SlabSolver`), P and Q whole panels
         // of its row pairs.
         unsafe { self.passes.fields(fields, made) }
     }
 
-    /// From its rows of ρ, which are as many as it has, to what the second pass of any rank reads.
-    /// No rank makes it again before all have made their second pass.
+    /// The pass from its rows of ρ, exactly as many as it has, to the input of any rank's second
+    /// pass. No rank runs it again before all have finished their second pass.
     pub(super) fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
-        // SAFETY: ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold all
-        // row pairs of its columns, live as long as the solver, which waits for all ranks before it
-        // frees them, and are read in the second pass alone, before the next barrier; or else the
-        // target fits in the rank's own P (`Exchange`).
+        // SAFETY: ρ holds the rank's rows (checked by `SlabSolver`). Every rank's panels hold all
+        // row pairs of its columns. They live as long as the solver, which waits for all ranks
+        // before it frees them, and only the second pass reads them, before the next barrier.
+        // Otherwise the target fits in the rank's own P (`Exchange`).
         unsafe { self.passes.forward(rho, self.slabs[0].clone(), 0) }
     }
 
-    /// From its columns to what the third pass of any rank reads.
+    /// The pass from its columns to the input of any rank's third pass.
     pub(super) fn second(&mut self) -> Result<(), CudaError> {
         let LineKernel { kernel, table, units, .. } = &self.passes.columns;
         let (slabs, table, green) = (self.slabs[1].clone(), table.into(), self.passes.green);
         let arguments = ColumnsSlabs { slabs, table, green, units: *units };
-        // SAFETY: `units` are all of the rank's columns; P and Q hold whole panels of each rank's
-        // row pairs, the parts of the energy a number for every block of every rank; they live as
-        // the panels do, and are read in the third pass alone.
+        // SAFETY: `units` are all of the rank's columns. P and Q hold whole panels of each rank's
+        // row pairs, and the parts of the energy a number for every block of every rank. They live
+        // as long as the panels, and only the third pass reads them.
         unsafe { kernel.launch(&self.passes.gpu, &arguments) }
     }
 
-    /// To its rows of φ, Ex and Ey, and the whole energy.
+    /// The pass to its rows of φ, Ex and Ey, and the whole energy.
     pub(super) fn third(&self, fields: &FieldsMut<'_, T>) -> Result<(), CudaError> {
         let Some(later) = &self.later else { return self.fields_of(FieldMaps::ALL, fields) };
         let send = |_: &mut ()| {
@@ -248,12 +249,13 @@ impl<T: CudaReal> RankState<T> {
             Ok(())
         };
         let first = |_: &mut ()| self.fields_of(FieldMaps::POTENTIAL_AND_Y, fields);
-        // SAFETY: the data goes to Q of other ranks, which none reads before the next barrier, from
-        // memory that the second pass alone writes.
+        // SAFETY: the data goes to Q of other ranks, which none reads before the next barrier. It
+        // comes from memory that only the second pass writes.
         unsafe { later.branch.fork(&mut (), send, first) }
     }
 
-    /// Whether a part of that is left for a fourth pass, before which there is a barrier as well.
+    /// Whether a part of the third pass is left for a fourth pass, which also begins after a
+    /// barrier.
     pub(super) fn parted(&self) -> bool {
         self.later.is_some()
     }
@@ -263,17 +265,17 @@ impl<T: CudaReal> RankState<T> {
         self.fields_of(FieldMaps::X, fields)
     }
 
-    /// Returns the messages after the first pass (0) and the second (1), where ranks send any.
+    /// Returns the messages after the first pass (0) and the second (1), if ranks send any.
     pub(super) fn transfers(&self, after: usize) -> &[Transfer] {
         self.exchange.as_ref().map_or(&[], |(exchange, _)| &exchange.transfers[after])
     }
 
-    /// Copies received data to where the next pass reads it.
+    /// Copies received data to the memory that the next pass reads.
     pub(super) fn arrived(&self, after: usize) -> Result<(), CudaError> {
         match &self.exchange {
-            // SAFETY: all of it is this rank's memory, which lives as long as the solver, which
-            // waits for the rank before it frees it; passes before and after are on the same
-            // stream.
+            // SAFETY: all of it is this rank's memory, which lives as long as the solver. The
+            // solver waits for the rank before it frees the memory. Passes before and after are on
+            // the same stream.
             Some((exchange, _)) if after == 0 => unsafe { exchange.unpack(&self.passes.gpu) },
             _ => Ok(()),
         }
