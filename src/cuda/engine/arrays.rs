@@ -1,22 +1,22 @@
-//! The CUDA engine's interface for a placer that has positions and gradient in arrays of its own
-//! on the device, in its own order: they are read and written where they are, without a copy.
+//! The CUDA engine's interface for a placer that stores positions and gradient in its own arrays on
+//! the device, in its own order. The engine reads and writes these arrays directly, without a copy.
 //!
 //! A step is [`CudaEngine::enqueue_energy`] and [`CudaEngine::enqueue_gradient`], or both in
-//! [`CudaEngine::enqueue_energy_and_gradient`]. Neither allocates nor waits. How memory and a
-//! stream of another library become what these take is in [`interop`](crate::cuda::interop).
+//! [`CudaEngine::enqueue_energy_and_gradient`]. Neither allocates nor waits.
+//! [`interop`](crate::cuda::interop) describes how to pass memory and a stream of another library.
 
 use super::stages::{PositionsIn, Stages};
 use super::{CudaEngine, Reports};
 use crate::cuda::device::{Captured, CudaReal, DeviceSlice, DeviceSliceMut, Graph};
 use crate::engine::{Done, EngineError, GradientOptions, Layout, Progress, check_weight};
 
-/// Steps on arrays of the caller's, by their addresses, at most [`MOST_REPLAYS`], the last used
-/// first. A caller that gives the same ones in turn, as an optimiser in PyTorch does, has a step in
-/// one launch.
+/// Steps on the caller's arrays, by their addresses: at most [`MOST_REPLAYS`], the last used first.
+/// A caller that passes the same arrays in turn, like an optimiser in PyTorch, gets a step in one
+/// launch.
 #[derive(Default)]
 pub(super) struct Replays(Vec<(Arrays, Captured<Graph>)>);
 
-/// Kernels that run for arrays of the caller's.
+/// Kernels that run on the caller's arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ArrayKernels {
     DensityAndSolve,
@@ -26,13 +26,14 @@ pub(super) enum ArrayKernels {
     Energy,
 }
 
-/// Steps that are kept. Addresses that return after as many others are never captured.
+/// Number of kept steps. If this many other combinations come between two uses of one combination,
+/// that combination is never captured.
 const MOST_REPLAYS: usize = 8;
 
 /// The arguments of a captured step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Arrays {
-    /// Addresses; 0 for a gradient that is not wanted.
+    /// Addresses; 0 for a gradient that is not requested.
     positions: u64,
     energy: u64,
     gradient: u64,
@@ -72,28 +73,28 @@ impl Replays {
 impl<T: CudaReal> CudaEngine<T> {
     /// Enqueues density and solve at `positions`, lower-left corners in layout units, two values
     /// per body in the caller's order (movable cells, then fillers), and returns at once. The
-    /// pipeline is that of [`Engine::choice`](crate::engine::Engine::choice). The energy and what
-    /// the density found are then on the device ([`CudaEngine::evaluation_device`]), or come to the
-    /// host with [`CudaEngine::read_evaluation`]. Numbers that are not finite are not refused; such
-    /// a body counts nowhere.
+    /// pipeline is [`Engine::choice`](crate::engine::Engine::choice)'s. The energy and the
+    /// density's statistics are then on the device ([`CudaEngine::evaluation_device`]), or come to
+    /// the host with [`CudaEngine::read_evaluation`]. Numbers that are not finite are not refused;
+    /// such a body counts nowhere.
     ///
-    /// The array, on the (first) device, is read by what this enqueues alone; afterwards it may
-    /// change. The engine's own positions ([`CudaEngine::positions_device`]) stay what they were,
-    /// but what is computed next (the gradient,
+    /// Only the work enqueued here reads the array, which is on the (first) device; afterwards the
+    /// array may change. The engine's own positions ([`CudaEngine::positions_device`]) do not
+    /// change. But the next results (the gradient,
     /// [`Engine::exact_density`](crate::engine::Engine::exact_density),
-    /// [`Engine::compute_force`](crate::engine::Engine::compute_force)) is of those given here. On
-    /// several devices these become the engine's own.
+    /// [`Engine::compute_force`](crate::engine::Engine::compute_force)) are for the positions given
+    /// here. On several devices these positions become the engine's own.
     ///
     /// In a capture (of the caller's stream, or by [`Graph::capture`](crate::cuda::Graph::capture))
-    /// no order of the bodies is made: runs of the graph stay right wherever bodies move, and
-    /// [`CudaEngine::order_if_due`] between them keeps them fast. Results read after a run are of
-    /// that run.
+    /// no order of the bodies is made. Runs of the graph are correct for any positions, and
+    /// [`CudaEngine::order_if_due`] between them keeps them fast. Results read after a run belong
+    /// to that run.
     ///
     /// # Errors
-    /// When there are not two values per body, they are another [`Gpu`](crate::cuda::Gpu)'s or, as
-    /// pairs, do not begin where a pair can be read at once; when the engine's positions are in
-    /// slot order; in a capture, when no such step has run before, which loads what a
-    /// capture cannot, or on several devices; and when a launch fails.
+    /// If there are not two values per body, they are another [`Gpu`](crate::cuda::Gpu)'s or, as
+    /// pairs, are not aligned for a read at once; if the engine's positions are in slot order; in a
+    /// capture, on several devices or if no such step has run before, which loads code that a
+    /// capture cannot load; and if a launch fails.
     pub fn enqueue_energy<'a>(
         &mut self,
         layout: Layout,
@@ -111,8 +112,8 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// Enqueues an order of the bodies where one is due, or in a capture checks its conditions;
-    /// several devices take the positions.
+    /// Enqueues an order of the bodies if one is due, or in a capture checks its conditions.
+    /// Several devices copy the positions.
     fn begin_step_in(
         &mut self,
         layout: Layout,
@@ -138,17 +139,17 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// Enqueues [`CudaEngine::enqueue_energy`] at `positions`, in the layout of `options`, and
-    /// where a `gradient` is wanted [`CudaEngine::enqueue_gradient`] without a factor; the energy,
-    /// in `T` and of all regions, is written to `energy`, one value. Returns at once.
+    /// Enqueues [`CudaEngine::enqueue_energy`] at `positions`, in the layout of `options`. If a
+    /// `gradient` is requested, it also enqueues [`CudaEngine::enqueue_gradient`] without a factor.
+    /// The energy of all regions, in `T`, is written to `energy`, one value. Returns at once.
     ///
-    /// From the second time on that the same addresses are given with the same options, all of it
-    /// is one launch, of a graph that is kept for them; the second time makes it. The graph of a
-    /// ninth combination replaces that of the combination not used for longest, and waits for the
-    /// device. The caller's captures take its kernels.
+    /// If the same addresses come a second time with the same options, all of it becomes one
+    /// launch, of a graph that is kept for them. The second call makes the graph. The graph of a
+    /// ninth combination replaces the graph of the combination not used for longest, and waits for
+    /// the device. The caller's captures record its kernels.
     ///
     /// # Errors
-    /// Those of both, and when `energy` is not one value.
+    /// Those of both, and if `energy` is not one value.
     pub fn enqueue_energy_and_gradient<'a>(
         &mut self,
         options: &GradientOptions,
@@ -159,7 +160,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.invalidate();
         check_weight::<T>(options, self.stages.regions())?;
         let (positions, energy, layout) = (positions.into(), energy.into(), options.layout);
-        // Before anything is enqueued.
+        // Checked before anything is enqueued.
         self.gpu().check("energy", energy.as_view(), 1)?;
         if let Some(gradient) = &gradient {
             self.stages.bodies().check_pairs("forces", layout, gradient.as_view())?;
@@ -192,8 +193,8 @@ impl<T: CudaReal> CudaEngine<T> {
                 |(stages, evaluate)| {
                     stages.bodies().slot_of()?; // no capture is to find it missing
                     // SAFETY: the graph is kept beside `stages`, whose buffers and plans it uses,
-                    // and given up before them or when they are; it is launched for these addresses
-                    // of the caller's alone, whose memory lives until that launch has run.
+                    // and is dropped before them or together with them. It is launched only for
+                    // these addresses of the caller, whose memory lives until that launch has run.
                     unsafe { Graph::capture(&gpu, || evaluate(stages)) }
                 },
                 |(stages, _), graph| {
@@ -210,20 +211,20 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// Enqueues the force on every body, times the weight of `options` and, where there is a
-    /// `factor`, times that one number on the device (what an optimiser multiplies the
-    /// density by, and what the gradient that comes in from behind is), to `gradient`: two values
-    /// per body in the caller's order, written or added to what is there. Returns at once.
+    /// Enqueues the force on every body, times the weight of `options`, to `gradient`: two values
+    /// per body in the caller's order, written or added to the present values. If there is a
+    /// `factor`, the force is also multiplied by that one number on the device. (It is the
+    /// optimiser's factor on the density, and the gradient that arrives in backpropagation.)
+    /// Returns at once.
     ///
-    /// The force is that of [`Engine::read_force`](crate::engine::Engine::read_force), at the
-    /// positions that were last solved for; a weight of −1 gives the direction in which density
-    /// rises.
+    /// The force equals [`Engine::read_force`](crate::engine::Engine::read_force), at the positions
+    /// of the last solve. A weight of −1 gives the direction in which density rises.
     ///
     /// # Errors
-    /// When nothing was solved for the current positions, `gradient` does not have two values per
-    /// body, the factor is not one, either is another [`Gpu`](crate::cuda::Gpu)'s, pairs do not
-    /// begin where one can be read at once, the weight is not finite, a capture comes before a
-    /// first run or in slot order, or a launch fails.
+    /// If nothing was solved for the current positions, `gradient` does not have two values per
+    /// body, the factor is not one value, either is another [`Gpu`](crate::cuda::Gpu)'s, pairs are
+    /// not aligned for a read at once, the weight is not finite, a capture comes before a first run
+    /// or in slot order, or a launch fails.
     pub fn enqueue_gradient<'a>(
         &mut self,
         options: &GradientOptions,
@@ -242,12 +243,12 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// [`CudaEngine::enqueue_energy_and_gradient`] at addresses. The driver's data of them is
-    /// looked up except where a graph is kept for them.
+    /// [`CudaEngine::enqueue_energy_and_gradient`] at addresses. Their driver data is looked up
+    /// unless a graph is kept for them.
     ///
     /// # Safety
-    /// As [`view`](crate::cuda::interop::view) and [`view_mut`](crate::cuda::interop::view_mut)
-    /// ask, of two values per body and of one energy.
+    /// The requirements of [`view`](crate::cuda::interop::view) and
+    /// [`view_mut`](crate::cuda::interop::view_mut), for two values per body and one energy.
     #[cfg(feature = "python")]
     pub(crate) unsafe fn enqueue_at(
         &mut self,
@@ -275,7 +276,7 @@ impl<T: CudaReal> CudaEngine<T> {
         }
     }
 
-    /// Returns the kernels that bring forces back by `options`.
+    /// Returns the kernels that write forces as in `options`.
     fn force_kernels(&self, options: &GradientOptions) -> ArrayKernels {
         match self.stages.regions() > 1 && !options.region_weights.is_empty() {
             true => ArrayKernels::ForceByRegion,
@@ -293,7 +294,7 @@ impl<T: CudaReal> CudaEngine<T> {
         }
     }
 
-    /// Fails where bodies are in slots for the caller too.
+    /// Fails if the caller, too, keeps bodies in slots.
     pub(crate) fn require_callers_order(&self, stage: &'static str) -> Result<(), EngineError> {
         match self.stages.in_slots() {
             false => Ok(()),

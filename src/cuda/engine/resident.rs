@@ -7,18 +7,18 @@ use crate::cuda::device::{CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, meas
 use crate::engine::{Done, EngineError, Evaluation, MapKind, Progress};
 
 impl<T: CudaReal> CudaEngine<T> {
-    /// Returns a rank's positions on its device (on one device rank 0's), lower-left corners in
-    /// layout units, x and y of a body side by side (two values per body), in the engine's
-    /// order (the caller's unless [`CudaEngine::use_slots`] was called), to be
-    /// written by work on the stream of the rank's device. Results of the positions before are
+    /// Returns a rank's positions on its device (with one device rank 0's). They are lower-left
+    /// corners in layout units, x and y of a body side by side (two values per body), in the
+    /// engine's order. This is the caller's order unless [`CudaEngine::use_slots`] was called. Work
+    /// on the stream of the rank's device may write them. Results of the previous positions are
     /// stale from here on. Numbers that are not finite are not refused; such a body counts nowhere.
     ///
     /// With several ranks each writes the bodies of its share ([`CudaEngine::share`]), in an array
-    /// of all; corners of the others are other ranks' to write, which do so without waiting for
-    /// this one: work that writes them, too, leaves any mixture of both.
+    /// of all bodies. Other ranks write the other corners, without waiting for this rank. If work
+    /// on this rank writes them, too, any mixture of both may result.
     ///
-    /// Forces of the positions before cannot be kept beside them
-    /// ([`CudaEngine::force_and_positions_device`] gives both):
+    /// The forces at the previous positions cannot be borrowed at the same time
+    /// ([`CudaEngine::force_and_positions_device`] returns both):
     ///
     /// ```compile_fail
     /// # use placefield::cuda::CudaEngine;
@@ -36,9 +36,10 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.ranks[rank].corners.as_view_mut()
     }
 
-    /// Returns a rank's positions on its device, to be read: those last set or written, as
-    /// [`CudaEngine::positions_device_mut`] has them. Zeros before the first. Those that
-    /// [`CudaEngine::enqueue_energy`] read elsewhere on one device are not here.
+    /// Returns a rank's positions on its device, to be read. They are the last positions set or
+    /// written, with the layout of [`CudaEngine::positions_device_mut`], and zeros before.
+    /// Positions that [`CudaEngine::enqueue_energy`] read from other memory on one device are not
+    /// here.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -47,11 +48,11 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Returns a rank's forces of the last step to be read and positions to be written, in one
-    /// call: [`CudaEngine::force_device`] and [`CudaEngine::positions_device_mut`]; of several
-    /// ranks of each once.
+    /// call: [`CudaEngine::force_device`] and [`CudaEngine::positions_device_mut`]. With several
+    /// ranks, call it once for each.
     ///
     /// # Errors
-    /// When forces have not been computed for the current positions.
+    /// If forces have not been computed for the current positions.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -72,11 +73,11 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok((forces.as_view(), corners.as_view_mut()))
     }
 
-    /// Enqueues the copy of lower-left corners that stand on the (first) device in an array for x
-    /// and one for y (one value per body), in the engine's order.
+    /// Enqueues the copy of lower-left corners on the (first) device, from an array for x and one
+    /// for y (one value per body), in the engine's order.
     ///
     /// # Errors
-    /// When an array has the wrong length, or the launch fails.
+    /// If an array has the wrong length, or the launch fails.
     pub fn set_positions_device(
         &mut self,
         x: &DeviceVec<T>,
@@ -92,14 +93,14 @@ impl<T: CudaReal> CudaEngine<T> {
     /// at once. In a capture its kernels become part of the graph.
     ///
     /// # Errors
-    /// When positions were never given, a launch fails, or in a capture on several devices. Where a
-    /// launch fails on one of several, ranks that have enqueued more then wait in vain, and
-    /// nothing of this engine is of use any more.
+    /// If positions were never given, a launch fails, or in a capture on several devices. If a
+    /// launch fails on one of several devices, ranks that have enqueued more then wait in vain, and
+    /// this engine is no longer usable.
     pub fn enqueue_step(&mut self) -> Result<(), EngineError> {
         self.require_own_positions("a step")?;
         if self.gpu().is_capturing() {
             self.require_one_device("the capture of a step")?;
-            // A graph cannot hold one that is ready to run.
+            // A graph cannot contain a step that is ready to run.
             let step = self.stages.step(self.choice.pipeline, true);
             self.stages.enqueue(&step)?;
             self.reports = Reports::OfGraphs;
@@ -109,15 +110,15 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(self.enqueue_by(self.choice.pipeline)?)
     }
 
-    /// Positions have been written for all ranks that need them.
+    /// Records that positions have been written for all ranks that need them.
     pub(super) fn positions_written(&mut self) {
         self.positions_changed(Sharing::Sent);
     }
 
     /// Returns the arrays that [`CudaEngine::read_evaluation`] reads, on the device: the density's
-    /// three statistics, of several ranks those of a rank's bins, and the energy, of several that
-    /// of the first; of several regions those of each follow. Once their values have come to the
-    /// host, [`CudaEngine::take_evaluation`] interprets them.
+    /// three statistics and the energy. With several ranks the statistics are of a rank's bins, and
+    /// the first rank has the energy. With several regions the values of each region follow. Once
+    /// the values are on the host, [`CudaEngine::take_evaluation`] interprets them.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -126,13 +127,13 @@ impl<T: CudaReal> CudaEngine<T> {
         (ranks[rank].density.statistics(), &ranks[0].energy)
     }
 
-    /// Returns the evaluation of the last step from the first of what
-    /// [`CudaEngine::evaluation_device`] held after it, of all ranks together. Area off the die is
-    /// not among these values: the overflow is right where the caller keeps its cells on the die.
-    /// [`CudaEngine::read_evaluation`] counts that area too.
+    /// Returns the evaluation of the last step, of all ranks together, from the first values in the
+    /// arrays of [`CudaEngine::evaluation_device`] after it. Area off the die is not among these
+    /// values: the overflow is right if the caller keeps its cells on the die.
+    /// [`CudaEngine::read_evaluation`] counts that area, too.
     ///
     /// # Errors
-    /// When nothing was solved for the current positions.
+    /// If nothing was solved for the current positions.
     pub fn take_evaluation(
         &mut self,
         statistics: RawStatistics,
@@ -144,16 +145,16 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(Evaluation { density: report.stats, energy, area_off_die: 0.0 })
     }
 
-    /// Refuses to read back what is not there yet.
+    /// Refuses to read results that do not exist yet.
     fn require_evaluation(&self) -> Result<(), EngineError> {
         self.done.require("the evaluation's read-back", Done::Solve)
     }
 
-    /// Overflow, maximum and energy of what was solved last, as by [`CudaEngine::enqueue_step`] or
-    /// [`CudaEngine::enqueue_energy`]; waits for it.
+    /// Returns overflow, maximum and energy of the last solve, enqueued by
+    /// [`CudaEngine::enqueue_step`] or [`CudaEngine::enqueue_energy`]; waits for it.
     ///
     /// # Errors
-    /// When nothing was solved for the current positions, or a device failed.
+    /// If nothing was solved for the current positions, or a device failed.
     pub fn read_evaluation(&mut self) -> Result<Evaluation, EngineError> {
         self.require_evaluation()?;
         let (density, area_off_die) = self.read_density()?;
@@ -169,13 +170,13 @@ impl<T: CudaReal> CudaEngine<T> {
         self.read_evaluation()
     }
 
-    /// Returns a rank's forces on its device, those along x and y on a body side by side, in the
-    /// engine's order; to be read by work on the stream of that device. With several
-    /// ranks each has the forces on the bodies of its share, in an array of all.
+    /// Returns a rank's forces on its device, along x and y on a body side by side, in the engine's
+    /// order. Work on the stream of that device may read them. With several ranks each has the
+    /// forces on the bodies of its share, in an array of all bodies.
     /// [`Bodies::deinterleave`](crate::cuda::Bodies::deinterleave) makes two arrays of them.
     ///
     /// # Errors
-    /// When they have not been computed for the current positions.
+    /// If they have not been computed for the current positions.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -185,10 +186,10 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Returns φ on the device, `[nx][ny]` for each region, in bin widths squared. The three-pass
-    /// solve leaves it out, except in a capture of the caller's: this enqueues it.
+    /// solve leaves φ out, except in a caller's capture; this call enqueues it.
     ///
     /// # Errors
-    /// When the field has not been computed for the current positions, or the launch fails.
+    /// If the field has not been computed for the current positions, or the launch fails.
     pub fn potential_device(&mut self) -> Result<&DeviceVec<T>, EngineError> {
         self.map(MapKind::Potential)
     }
@@ -196,42 +197,42 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Returns Ex and Ey on the device, `[nx][ny]` each for each region, in bin widths.
     ///
     /// # Errors
-    /// When they have not been computed for the current positions.
+    /// If they have not been computed for the current positions.
     pub fn field_device(&self) -> Result<(&DeviceVec<T>, &DeviceVec<T>), EngineError> {
         let map = |kind| self.stages.map(kind, self.done);
         Ok((map(MapKind::FieldX)?, map(MapKind::FieldY)?))
     }
 
-    /// Returns the density that is solved for, on the device, `[nx][ny]` for each region, one after
-    /// the other: ρ less [`Charge::backgrounds`](crate::charge::Charge::backgrounds). (ρ itself
-    /// comes from [`Engine::read_map`](crate::engine::Engine::read_map).)
+    /// Returns the solve's input density on the device, `[nx][ny]` for each region, one region
+    /// after the other: ρ less [`Charge::backgrounds`](crate::charge::Charge::backgrounds). (ρ
+    /// itself comes from [`Engine::read_map`](crate::engine::Engine::read_map).)
     ///
     /// # Errors
-    /// When it has not been computed for the current positions.
+    /// If it has not been computed for the current positions.
     pub fn centered_density_device(&self) -> Result<&DeviceVec<T>, EngineError> {
         self.stages.map(MapKind::Density, self.done)
     }
 
-    /// Whether positions and forces on the device are in slot order, not in the caller's.
+    /// Whether positions and forces on the device are in slot order instead of the caller's order.
     pub fn is_in_slots(&self) -> bool {
         self.stages.in_slots()
     }
 
-    /// Keeps positions and forces on the device in slot order from now on, or in the caller's. In
-    /// slot order a step is faster (no random access per body), and the caller makes slots anew
-    /// ([`CudaEngine::reorder_slots`]) when
-    /// [`CudaEngine::order_is_due`]: its own arrays on the device must move with
-    /// them. The trait's methods take and return the caller's order in either.
+    /// Keeps positions and forces on the device in slot order from now on, or in the caller's
+    /// order. In slot order a step is faster (no random access per body). The caller then makes
+    /// slots anew ([`CudaEngine::reorder_slots`]) if [`CudaEngine::order_is_due`], and its own
+    /// arrays on the device must move with the slots. The trait's methods take and return the
+    /// caller's order in either case.
     ///
     /// # Errors
-    /// When positions were never given, a launch fails, or there are several devices.
+    /// If positions were never given, a launch fails, or there are several devices.
     pub fn use_slots(&mut self, in_slots: bool) -> Result<(), EngineError> {
         self.require_one_device("slot order")?;
         self.require_own_positions("slot order")?;
         self.gpu().stream_guard()?.check_not_capturing()?;
         if in_slots != self.stages.in_slots() {
             self.order_if_due()?;
-            // The kernels of a step are other ones.
+            // A step then uses different kernels.
             self.steps = Default::default();
             self.stages.use_slots(in_slots)?;
             self.positions_changed(self.sharing);
@@ -239,10 +240,9 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// Makes a new order of slots from the positions on the device, which move with it; `from[s]`
-    /// becomes the slot before of the body that now has slot s, for
-    /// [`rearrange`](crate::cuda::Bodies::rearrange) to move the caller's arrays by. Forces are
-    /// stale afterwards.
+    /// Makes a new order of slots from the positions on the device, which move with it. `from[s]`
+    /// becomes the previous slot of the body that now has slot s. The caller's arrays move by it
+    /// with [`rearrange`](crate::cuda::Bodies::rearrange). Forces are stale afterwards.
     ///
     /// # Errors
     /// When positions are not in slot order, `from` is of other
@@ -258,9 +258,9 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// Returns whether a new order pays, as far as the steps enqueued have run: a step checks this
-    /// by itself in the caller's order, the caller before each step in slot order.
-    /// Does not wait, and orders never change a result: a late answer costs time and nothing else.
+    /// Returns whether a new order pays. Only steps that have already run count. In the caller's
+    /// order a step checks this by itself; in slot order the caller checks it before each step.
+    /// Does not wait. Orders never change a result, so a late answer costs only time.
     pub fn order_is_due(&self) -> bool {
         self.stages.bodies().order_is_due()
     }
@@ -271,8 +271,8 @@ impl<T: CudaReal> CudaEngine<T> {
         self.outside_halo
     }
 
-    /// Returns the milliseconds that making an order takes, the median of `repetitions`; the
-    /// caller's order only.
+    /// Returns the median time of making an order over `repetitions`, in milliseconds; only in the
+    /// caller's order.
     ///
     /// # Errors
     /// When positions were never given or are in slot order, or a device failed.
