@@ -1,7 +1,6 @@
-//! Making an order of the bodies: `kernels/bodies/order.cu`.
+//! Makes an order of the bodies: `kernels/bodies/order.cu`.
 //!
-//! An order is made from the one before: three kernels, of which each may start
-//! before the previous one ends.
+//! Three kernels make an order from the previous one. Each may start before its predecessor ends.
 
 use super::bodies::Bodies;
 use super::setup::BodySizes;
@@ -23,11 +22,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Threads in a block, and where such blocks would leave multiprocessors idle.
 const THREADS: u32 = 512;
 const FEW_THREADS: u32 = 128;
-/// Most bytes of a block's counters: the shared memory that every block may have,
-/// less what the kernels have in it besides.
+/// Most bytes of a block's counters: the shared memory available to every block, less the kernels'
+/// other use of it.
 const HISTOGRAM_BYTES: usize = (48 << 10) - 64;
 
-/// Kernels that make an order, and the memory that they alone use.
+/// Kernels that make an order, and the memory that only they use.
 pub(super) struct BodyOrder<T: CudaReal> {
     /// For corners in each of [`PositionLayout`].
     count: [Kernel<OrderCountSlots<T>>; 3],
@@ -37,21 +36,22 @@ pub(super) struct BodyOrder<T: CudaReal> {
     threads: u32,
     /// By region, tile and class: bodies, all zero between orders; first slots.
     pub(super) counts: DeviceVec<u32>,
-    /// Whether they are not, because the second half of an order is to follow, or failed.
+    /// Whether they are not zero, because the second half of an order is still to follow, or
+    /// failed.
     has_begun: bool,
     cursors: DeviceVec<u32>,
     /// One more than there are tiles.
     listed: DeviceVec<Tile>,
-    /// With several ranks two halves: the slots of this one's bodies.
+    /// With several ranks two halves: the slots of this rank's bodies.
     own: Option<DeviceVec<OwnSlots>>,
-    /// Slot of every body of the current order, if `inverted`: work enqueued so far writes it.
+    /// Slot of every body of the current order, if `inverted`. Work enqueued so far writes it.
     slot_of: DeviceVec<u32>,
     inverted: AtomicBool,
     /// The current half of the bodies' ids and records: 0 or 1.
     half: u32,
 }
 
-/// How an array on a device holds two values of every body: `PositionLayout` in
+/// The layout of two values of every body in an array on a device: `PositionLayout` in
 /// `kernels/bodies/bodies.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PositionLayout {
@@ -70,7 +70,7 @@ impl From<Layout> for PositionLayout {
 }
 
 impl PositionLayout {
-    /// Returns the index of a kernel for such an array among those for all layouts.
+    /// Returns the index of the kernel for this layout among the kernels for all layouts.
     pub(super) fn index(self) -> usize {
         match self {
             PositionLayout::Slots => 0,
@@ -134,12 +134,12 @@ impl<T: CudaReal> BodyOrder<T> {
         self.half as usize
     }
 
-    /// Returns where an order asked for it writes the slot of every body.
+    /// Returns the memory to which an order writes the slot of every body, if requested.
     pub(super) fn slot_of_pointer(&self) -> Pointer<u32> {
         (&self.slot_of).into()
     }
 
-    /// Sets the counts of tiles to zero if an order before failed after it had begun to count.
+    /// Sets the counts of tiles to zero if an earlier order failed after it had begun to count.
     pub(super) fn begin(&mut self, gpu: &Gpu) -> Result<(), CudaError> {
         if std::mem::replace(&mut self.has_begun, true) {
             gpu.clear(&mut self.counts)?;
@@ -147,14 +147,14 @@ impl<T: CudaReal> BodyOrder<T> {
         Ok(())
     }
 
-    /// An order has been enqueued, which has written the slot of every body or not.
+    /// Records that an order has been enqueued, and whether it has written the slot of every body.
     pub(super) fn made(&mut self, inverted: bool) {
         self.has_begun = false;
         self.half ^= 1;
         self.inverted.store(inverted, Relaxed);
     }
 
-    /// Returns the slot of every body of this order, `ids` being the body of every slot.
+    /// Returns the slot of every body of this order; `ids` has the body of every slot.
     pub(super) fn slot_of(
         &self,
         gpu: &Gpu,
@@ -173,11 +173,11 @@ impl<T: CudaReal> BodyOrder<T> {
         Ok(&self.slot_of)
     }
 
-    /// Returns the launch of the kernels that take every body, and whether their blocks count in
+    /// Returns the launch of the kernels that process every body, and whether their blocks count in
     /// shared memory.
     fn config(&self, bodies: usize) -> (LaunchConfig, i32) {
         let each = self.threads as usize * EACH;
-        // A counter per tile and class, and 16 bits for each that a body touches.
+        // A counter per tile and class, and 16 bits for each one that a body touches.
         let bytes = 4 * self.cursors.len() + 2 * each;
         let local = bytes <= HISTOGRAM_BYTES;
         let shared_mem_bytes = if local { bytes as u32 } else { 0 };
@@ -185,13 +185,13 @@ impl<T: CudaReal> BodyOrder<T> {
         (LaunchConfig { shared_mem_bytes, ..config }, i32::from(local))
     }
 
-    /// Enqueues the first half of a new order: how many bodies every tile has. With several ranks,
-    /// of this one's.
+    /// Enqueues the first half of a new order: it counts the bodies of every tile. With several
+    /// ranks, it counts only this rank's bodies.
     ///
     /// # Safety
     /// The order is that of `bodies`, and `corners` hold a pair per body, in this layout, in memory
-    /// of their device. `ranks` are given where there are several, each of which lives until all of
-    /// it has run; barriers follow this, and again after [`BodyOrder::place`].
+    /// of their device. If there are several ranks, `ranks` are given, and each of them lives until
+    /// all of it has run. Barriers follow this, and again after [`BodyOrder::place`].
     pub(super) unsafe fn count(
         &self,
         bodies: &Bodies<T>,
@@ -219,7 +219,7 @@ impl<T: CudaReal> BodyOrder<T> {
         unsafe { self.count[layout.index()].launch_as(&bodies.gpu, config, &arguments) }
     }
 
-    /// The second half: the bodies to their slots, and the list of chunks.
+    /// The second half: moves the bodies to their slots, and makes the list of chunks.
     ///
     /// # Safety
     /// The same as for [`BodyOrder::count`], which came before it; `outputs` have a value
@@ -251,15 +251,16 @@ impl<T: CudaReal> BodyOrder<T> {
         };
         // SAFETY: as in `count`; cursors hold one value per region, tile and class. There is room
         // for max_chunks chunks, and no order makes more: a tile of n bodies has at most n / chunk
-        // + 1. order_tiles waits before it reads; order_place may start once it has waited, and
-        // reads before its own wait what order_count and the order before have written.
+        // + 1. order_tiles waits before it reads. order_place may start once order_tiles has
+        // waited. Before its own wait it reads only memory that order_count and the previous order
+        // have written.
         unsafe {
             self.tiles.launch(&bodies.gpu, &list)?;
             self.place.launch_as(&bodies.gpu, config, &place)
         }
     }
 
-    /// Returns the arguments of this rank's kernels, where there are several ranks.
+    /// Returns the arguments of this rank's kernels, if there are several ranks.
     fn own_of(&self, ranks: Option<&AllBodies<T>>) -> Option<AllBodies<T>> {
         let own = self.own.as_ref().zip(ranks);
         own.map(|(own, ranks)| AllBodies { own: own.into(), half: self.half, ..*ranks })

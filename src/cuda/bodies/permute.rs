@@ -1,12 +1,13 @@
-//! Values of bodies from one order to another, and pairs from two arrays.
+//! Conversion of bodies' values between orders, and of pairs from two arrays.
 
 use crate::cuda::device::bindings::bodies::{OrderDeinterleave, OrderInterleave, OrderMove};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceVec, Kernel, blocks_for};
 use cudarc::driver::CudaModule;
 use std::sync::Arc;
 
-/// Which body's value goes where when values are rearranged: one index per body, each below their
-/// number. Only [`Bodies`](super::Bodies) write one; none is made of indices from elsewhere:
+/// The body whose value goes to each position in a rearrangement: one index per body, each below
+/// the number of bodies. Only [`Bodies`](super::Bodies) write one; it cannot be made of other
+/// indices:
 ///
 /// ```compile_fail
 /// # use placefield::cuda::{DeviceVec, Permutation};
@@ -16,7 +17,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct Permutation {
-    /// [`Bodies`](super::Bodies)' own number.
+    /// [`Bodies`](super::Bodies)' unique id.
     pub(super) bodies: u64,
     pub(super) from: DeviceVec<u32>,
 }
@@ -50,7 +51,7 @@ pub(super) struct Moves<T: CudaReal> {
 }
 
 impl<T: CudaReal> Moves<T> {
-    /// Of so many bodies.
+    /// Returns the kernels for this number of bodies.
     pub(super) fn new(order: &Arc<CudaModule>, bodies: usize) -> Result<Self, CudaError> {
         let config = blocks_for(bodies);
         Ok(Moves {

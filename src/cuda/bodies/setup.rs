@@ -1,5 +1,5 @@
-//! The properties of bodies that stay the same from step to step, as kernels take them: `Setup` in
-//! `kernels/bodies/bodies.cuh`, and the sizes it is made from.
+//! The constant properties of bodies, as kernels receive them (`Setup` in
+//! `kernels/bodies/bodies.cuh`), and the sizes from which they are made.
 
 use crate::charge::Charge;
 use crate::charge::smoothing::LEAST_EXTENT;
@@ -12,14 +12,14 @@ use rayon::slice::ParallelSliceMut;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A body that may cover more bins than this is worked on by itself.
+/// A body that may cover more bins than this is processed separately.
 const LARGE: usize = 64;
 
-/// Bodies that a task takes.
+/// Bodies in one task.
 const BLOCK: usize = 1 << 16;
-/// The largest chunk where larger ones would leave multiprocessors idle.
+/// The largest chunk if larger ones would leave multiprocessors idle.
 pub(super) const SMALL_CHUNK: usize = 1023;
-/// Bodies per multiprocessor from which on [`LARGEST_CHUNK`] is taken.
+/// Bodies per multiprocessor from which on [`LARGEST_CHUNK`] is used.
 pub(super) const BUSY: usize = 4096;
 
 impl<T: CudaReal> Axis<T> {
@@ -34,21 +34,21 @@ impl<T: CudaReal> Axis<T> {
 }
 
 impl<T: CudaReal> Setup<T> {
-    /// Returns the setup for the map of a region of target density `target`, which leaves
-    /// `background` out.
+    /// Returns the setup for the map of a region of target density `target`, from which
+    /// `background` is subtracted.
     pub(super) fn of_region(mut self, target: f64, background: f64) -> Self {
         self.target = T::cast(T::cast(target).widen() - background);
         self.background = T::cast(background);
         self
     }
 
-    /// Returns the setup for a device that works on its part of the bodies alone, of `ranks`.
+    /// Returns the setup for a device that processes only its part of the bodies, of `ranks`.
     pub(super) fn of_rank(mut self, rank: usize, ranks: usize) -> Self {
         (self.rank, self.ranks) = (rank as i32, ranks as i32);
         self
     }
 
-    /// Returns the same bodies at their exact size, not stretched; fillers left out.
+    /// Returns the same bodies at their exact size, not stretched, and without fillers.
     pub(super) fn at_exact_size(mut self) -> Self {
         self.stretch = T::cast(0.0);
         self.exact_size = 1;
@@ -61,12 +61,12 @@ impl<T: CudaReal> Setup<T> {
 pub(super) struct Sizes {
     w: f64,
     h: f64,
-    /// Negative for a macro, which weighs the target density at its exact size and not 1.
+    /// Negative for a macro, which counts with the target density at its exact size instead of 1.
     ratio: f64,
 }
 
 impl Sizes {
-    /// Returns the bins it may cover along x and y, wherever it stands.
+    /// Returns the most bins it may cover along x and y, at any position.
     fn extent(&self) -> (usize, usize) {
         let along = |size: f64| (size.max(LEAST_EXTENT).ceil() as usize).saturating_add(1);
         (along(self.w), along(self.h))
@@ -77,45 +77,45 @@ impl Sizes {
         x.saturating_mul(y) > LARGE
     }
 
-    /// Returns the most of a bin that is covered, stretched or not.
+    /// Returns the most that it covers of one bin, stretched or not.
     fn most(&self) -> f64 {
         self.area().min(1.0)
     }
 
-    /// Returns the most that is covered of all bins, stretched or not.
+    /// Returns the most that it covers of all bins, stretched or not.
     fn area(&self) -> f64 {
         let stretched = self.w.max(LEAST_EXTENT) * self.h.max(LEAST_EXTENT);
         (self.w * self.h).max(self.ratio.abs() * stretched)
     }
 }
 
-/// In which units bodies are added up.
+/// The units of the sums over bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Units {
     /// Most bodies in a chunk.
     chunk: usize,
-    /// Bits to the right of the point: of an area in a bin, and of the overflow.
+    /// Fraction bits of an area in a bin, and of the overflow.
     area_bits: i32,
     excess_bits: i32,
 }
 
-/// Returns the number of bits of the lower limb of a fixed-point number, of which a chunk of so
-/// many bodies is added up.
+/// Returns the number of bits of the lower limb of a fixed-point number that sums a chunk of this
+/// many bodies.
 fn limb_bits(chunk: usize) -> u32 {
     32 - (chunk + 1).next_power_of_two().ilog2()
 }
 
-/// Everything that is fixed once the bodies are known, on the host.
+/// All host data that is fixed once the bodies are known.
 pub(super) struct BodySizes {
     pub(super) sizes: Vec<Sizes>,
-    /// Indices of bodies that are worked on by themselves, in the order of slots.
+    /// Indices of bodies that are processed separately, in the order of slots.
     pub(super) large: Vec<u32>,
     /// Large movable cells among them.
     large_movable: usize,
-    /// Size of every filler of each region, where they are all the same.
+    /// Size of every filler of each region, if the fillers of a region are all the same.
     fillers: Option<Vec<Sizes>>,
     movable: usize,
-    /// The body of every slot before there is an order, and the first slots of the regions' movable
+    /// The body of every slot before the first order, and the first slots of the regions' movable
     /// cells, fillers, large movable cells and large fillers.
     pub(super) first_ids: Vec<u32>,
     pub(super) starts: Vec<u32>,
@@ -125,7 +125,7 @@ impl BodySizes {
     pub(super) fn new(charge: &Charge) -> BodySizes {
         let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
         let mut sizes: Vec<Sizes> = parallel::map(charge.bodies(), |i| {
-            // The area of a body that does not move is part of the fixed area.
+            // The area of a fixed body is part of the fixed area.
             let ratio = charge.ratio()[i];
             let size = |size: f64| if ratio == 0.0 { 0.0 } else { size };
             let (w, h) = (size(charge.width()[i]) / bin_x, size(charge.height()[i]) / bin_y);
@@ -135,7 +135,7 @@ impl BodySizes {
             sizes[i as usize].ratio *= -1.0;
         }
         let (movable, regions) = (charge.movable(), charge.regions());
-        // As they come, large ones last, and of each kind those of the first region first.
+        // In the given order, large ones last, and within each kind by region.
         let kind = |i: u32| {
             let large = sizes[i as usize].is_large();
             2 * usize::from(large) + usize::from(i as usize >= movable)
@@ -173,8 +173,8 @@ impl BodySizes {
         (self.movable - self.large_movable, self.sizes.len() - self.large.len())
     }
 
-    /// Returns the width, height and ratio of every region's fillers; of no matter where they have
-    /// several sizes.
+    /// Returns the width, height and ratio of every region's fillers. The values are not used if
+    /// fillers have several sizes.
     pub(super) fn fillers<T: CudaReal>(&self) -> Vec<T> {
         let sizes = self.fillers.clone().unwrap_or(vec![NO_SIZE; self.starts.len() / 4]);
         sizes.iter().flat_map(|size| [size.w, size.h, size.ratio].map(T::cast)).collect()
@@ -184,7 +184,7 @@ impl BodySizes {
         parallel::sum(self.sizes.len(), |i| of(&self.sizes[i]))
     }
 
-    /// Returns the units that these bodies are added up in, in chunks of so many.
+    /// Returns the units of the sums over these bodies, in chunks of this size.
     pub(super) fn units<T: CudaReal>(&self, charge: &Charge, chunk: usize) -> Units {
         let most = self.sum(Sizes::most);
         // All bodies' share of one bin must fit into 64 bits.
@@ -193,7 +193,7 @@ impl BodySizes {
             Precision::F32 => limb_bits(chunk),
             Precision::F64 => (2 * limb_bits(chunk)).min(room),
         } as i32;
-        // No overflow is more than all bodies' area and the die's, once for each region.
+        // No overflow exceeds the area of all bodies plus the die's, once for each region.
         let area = self.sum(Sizes::area);
         let dies = (charge.regions() * charge.grid().bins()) as f64;
         let excess_bits = 62 - (area + dies).log2().ceil() as i32;
@@ -243,7 +243,7 @@ impl BodySizes {
 
 const NO_SIZE: Sizes = Sizes { w: 0.0, h: 0.0, ratio: 0.0 };
 
-/// Returns the size of every filler of each region, when they are all the same and not large.
+/// Returns the size of every filler of each region, if they are all the same and not large.
 fn fillers(sizes: &[Sizes], charge: &Charge) -> Option<Vec<Sizes>> {
     let first = charge.movable();
     let of_block = |fillers: Range<usize>| {
@@ -265,8 +265,8 @@ fn fillers(sizes: &[Sizes], charge: &Charge) -> Option<Vec<Sizes>> {
     Some(all.into_iter().map(|size| size.unwrap_or(NO_SIZE)).collect())
 }
 
-/// Returns the macros of kernels for the bodies of a charge, shared by several ranks or not; those
-/// of the density know of thin macros.
+/// Returns the macros of kernels for the bodies of a charge, shared by several ranks or not. The
+/// density's macros include thin macros.
 pub(super) fn defines(unit: &str, charge: &Charge, several: bool) -> Vec<(&'static str, String)> {
     let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
     let is_thin = |&i: &u32| {

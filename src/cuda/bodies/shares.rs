@@ -1,4 +1,4 @@
-//! The division of bodies among blocks that sum over them, and these among ranks:
+//! The division of bodies among blocks that sum over them, and of blocks among ranks:
 //! `kernels/bodies/shares.cuh`.
 
 use crate::cuda::device::bindings::bodies::{BodyBlocks, Positions, Shares};
@@ -9,14 +9,14 @@ use std::ops::Range;
 
 /// Most groups of blocks: many ranks divide them evenly.
 const MOST_GROUPS: usize = 48;
-/// Most blocks of a group. All groups' are four times as many as an H200 runs at once: half of them
-/// keep it busy.
+/// Most blocks of a group. All groups together have four times as many as an H200 runs at once;
+/// half of them keep it busy.
 const MOST_OF_A_GROUP: usize = 44;
-/// Bodies of a block where there are fewer blocks, two a thread.
+/// Bodies of a block if there are fewer blocks; two per thread.
 const LEAST_EACH: usize = 510;
 
-/// Bodies, movable cells first, and how they are divided among blocks, which depends on their
-/// numbers alone.
+/// Bodies, movable cells first, and their division among blocks. It depends only on the numbers of
+/// bodies and cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BodyDivision {
     pub(crate) cells: usize,
@@ -36,8 +36,8 @@ impl<T: CudaReal> Positions<T> {
         Positions::on_rank(of, Pointer::NULL, [0, 1])
     }
 
-    /// Returns the positions of all ranks for one that writes them, with for each body the rank
-    /// that works on it.
+    /// Returns the positions of all ranks for one rank that writes them, and for each body the rank
+    /// that processes it.
     pub(crate) fn on_rank(
         of: [Pointer<T>; MOST_RANKS],
         worker: Pointer<u8>,
@@ -47,13 +47,13 @@ impl<T: CudaReal> Positions<T> {
         Positions { of, worker, nets, cells: 0, rank, ranks, padding: 0 }
     }
 
-    /// The same, and of the movable cells also for the ranks in `nets`, a bit for each.
+    /// Adds the ranks in `nets`, a bit for each, that need the positions of movable cells, too.
     pub(crate) fn needed_by_nets(self, nets: &DeviceVec<u16>) -> Self {
         Positions { nets: nets.into(), cells: nets.len() as u32, ..self }
     }
 }
 
-/// Returns which of `blocks` are a rank's, of `count`.
+/// Returns the blocks of one of `count` ranks among `blocks`.
 pub(crate) fn blocks_of(blocks: usize, rank: usize, count: usize) -> Range<usize> {
     blocks * rank / count..blocks * (rank + 1) / count
 }
@@ -74,7 +74,7 @@ impl BodyDivision {
         self.groups * self.of_a_group
     }
 
-    /// Returns the movable cells and the fillers that a rank, of `count`, has.
+    /// Returns the movable cells and the fillers of one of `count` ranks.
     pub(crate) fn share(&self, rank: usize, count: usize) -> [Range<usize>; 2] {
         let groups = blocks_of(self.groups, rank, count);
         let (begin, end) = (self.first(groups.start), self.first(groups.end));
@@ -87,8 +87,8 @@ impl BodyDivision {
         [cell, self.cells + (group * self.fillers_each).min(self.bodies - self.cells)]
     }
 
-    /// Returns the arguments of a rank's kernels and their launch; none where there are fewer
-    /// groups than ranks and this one has none.
+    /// Returns the arguments of a rank's kernels and their launch. `None` if there are fewer groups
+    /// than ranks and this rank has no group.
     pub(crate) fn launch(&self, rank: usize, count: usize) -> Option<(BodyBlocks, LaunchConfig)> {
         let groups = blocks_of(self.groups, rank, count);
         let own = BodyBlocks {
@@ -103,7 +103,7 @@ impl BodyDivision {
         (!groups.is_empty()).then(|| (own, grid_of(groups.len() * self.of_a_group)))
     }
 
-    /// Returns where the share of each of `count` ranks begins.
+    /// Returns the start of the share of each of `count` ranks.
     pub(crate) fn shares(&self, count: usize) -> Shares {
         let mut shares = Shares {
             first_cell: [0; MOST_RANKS],

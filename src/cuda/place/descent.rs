@@ -1,20 +1,20 @@
 //! The vectors of an accelerated descent on a device: `kernels/place/descent.cu`.
 //!
-//! A point has v, where the gradient is taken; u, the other sequence of
-//! Nesterov's method; and g, the gradient at v, divided by the diagonal
-//! preconditioner max(1, β pin weight + α λ area) (Lu et al., "ePlace", TODAES
-//! 2015, §5). A step leads from the current point to the next one: two u and two g take
-//! turns, and of three v one is the current, one the next, and one may be kept without a copy.
-//! Positions are lower-left corners in layout units, one value per body,
-//! movable cells first.
+//! A point has v, at which the gradient is evaluated; u, the other sequence of Nesterov's method;
+//! and g, the gradient at v, divided by the diagonal preconditioner max(1, β pin weight + α λ area)
+//! (Lu et al., "ePlace", TODAES 2015, §5). A step leads from the current point to the next one.
+//! There are two u and two g, which alternate. Of three v one is the current, one the next, and one
+//! may be kept without a copy. Positions are lower-left corners in layout units, one value per
+//! body, movable cells first.
 //!
-//! Weights, step, momentum and which vectors take which part come from device memory, so that all
-//! of it can be captured in one [`Graph`](crate::cuda::Graph) and replayed with other numbers. The
+//! Kernels read weights, step, momentum and the roles of the vectors from device memory. So all of
+//! it can be captured in one [`Graph`](crate::cuda::Graph) and replayed with other numbers. The
 //! kernel that adds the sums up writes them, 96 bytes, to memory of the host. Sums are in f64 in a
-//! fixed order: the same bits on every run, and for any number of devices.
+//! fixed order: they are bit-identical on every run, and for any number of devices.
 //!
-//! On several devices each moves the bodies of its share ([`BodyDivision`]), writes their positions
-//! to those that need them, and leaves its blocks' sums with the first, which adds them up.
+//! Each of several devices moves the bodies of its share ([`BodyDivision`]), and writes their
+//! positions to the devices that need them. It stores its blocks' sums on the first device, which
+//! adds them up.
 
 use super::wirelength::CudaWirelength;
 use crate::cuda::bodies::{BodyDivision, BodyForces, RawStatistics};
@@ -35,11 +35,11 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Blocks of the kernel that makes a sample: one for each sum, that of the step too.
+/// Blocks of the kernel that makes a sample: one for each sum, including the sum of the step.
 const SAMPLERS: usize = SUMS + 1;
 
-/// The properties of bodies that stay the same; one value per body each, and of
-/// `pin_weight` one per movable cell.
+/// The constant properties of bodies; each has one value per body, and `pin_weight` one per movable
+/// cell.
 #[derive(Clone, Copy, Debug)]
 pub struct DescentBodies<'a, T> {
     /// Least x and y of a lower-left corner.
@@ -54,25 +54,25 @@ pub struct DescentBodies<'a, T> {
     pub pin_weight: &'a [T],
 }
 
-/// The points of a descent on a device, and what leads from one to the next.
-/// Nothing is allocated after creation.
+/// The points of a descent on a device, and the kernels that lead from one to the next. Nothing is
+/// allocated after creation.
 pub struct Descent<T: CudaReal> {
     gpu: Gpu,
     blocks: BodyDivision,
-    /// Which rank this is, and of how many.
+    /// The index of this rank, and the number of ranks.
     rank: usize,
     ranks: usize,
     low: [T; 2],
     high: [DeviceVec<T>; 2],
     area: DeviceVec<T>,
-    /// Bodies from here on are as large as this one.
+    /// Bodies from this index on have the same size.
     uniform: usize,
     pin_weight: DeviceVec<T>,
     /// x and y each.
     v: [[DeviceVec<T>; 2]; 3],
     u: [[DeviceVec<T>; 2]; 2],
     g: [[DeviceVec<T>; 2]; 2],
-    /// Which v is the current one, the next one, and kept; which u and g are the current ones.
+    /// Indices of the current v, the next v and the kept v, and of the current u and g.
     current: usize,
     next: usize,
     kept: Option<usize>,
@@ -81,8 +81,8 @@ pub struct Descent<T: CudaReal> {
     step: Kernel<DescentStep<T>>,
     gradient: Kernel<DescentGradient<T>>,
     total: Kernel<DescentSample>,
-    /// The sums of all ranks' blocks, in memory of the first: of the gradient, then Σ (v' − v)² of
-    /// the step.
+    /// The sums of all ranks' blocks, in memory of the first rank: those of the gradient, then Σ
+    /// (v' − v)² of the step.
     parts: Arc<DeviceVec<f64>>,
     parameters: DeviceVec<Parameters>,
     /// The numbers last sent, and whether a copy to `parameters` may still read them.
@@ -90,12 +90,12 @@ pub struct Descent<T: CudaReal> {
     sending: bool,
     /// Evaluations so far.
     evaluations: u64,
-    /// The numbers of an evaluation, and how many evaluations there had been, of each of
+    /// The numbers of an evaluation, and the number of evaluations before it, for each of
     /// [`SAMPLERS`]; the device writes them.
     sample: Pinned<f64>,
 }
 
-/// Of values per body, the first from which on all are as the last one.
+/// Returns the first index from which on all values equal the last one.
 fn uniform_from<T: PartialEq>(columns: [&[T]; 3]) -> usize {
     let first = |column: &[T]| {
         let other = column.iter().rposition(|value| Some(value) != column.last());
@@ -108,14 +108,14 @@ impl<T: CudaReal> Descent<T> {
     /// Allocates all vectors.
     ///
     /// # Errors
-    /// [`CudaError::Length`] when `bodies`' slices differ in length, other errors
-    /// when kernels cannot be compiled or memory runs out.
+    /// [`CudaError::Length`] if `bodies`' slices differ in length, other errors if kernels cannot
+    /// be compiled or memory runs out.
     pub fn new(gpu: &Gpu, bodies: &DescentBodies<'_, T>) -> Result<Self, CudaError> {
         Ok(Self::on_each(&[gpu], bodies)?.remove(0))
     }
 
-    /// Returns the same on several devices that reach each other's memory, each with its share of
-    /// the bodies.
+    /// Like [`Descent::new`], on several devices that reach each other's memory, each with its
+    /// share of the bodies.
     pub(crate) fn on_each(
         gpus: &[&Gpu],
         bodies: &DescentBodies<'_, T>,
@@ -184,7 +184,7 @@ impl<T: CudaReal> Descent<T> {
         self.gpu.write(pin_weight, &mut self.pin_weight)
     }
 
-    /// Returns the movable cells and the fillers whose values the vectors hold here.
+    /// Returns the movable cells and the fillers whose values the vectors store here.
     pub(crate) fn share(&self) -> [Range<usize>; 2] {
         self.blocks.share(self.rank, self.ranks)
     }
@@ -195,8 +195,7 @@ impl<T: CudaReal> Descent<T> {
         self.set_vector(PointVector::Solution, x, y)
     }
 
-    /// Returns x and y of one of the current point's vectors, or of the v that was kept, one value
-    /// per body.
+    /// Returns x and y of one of the current point's vectors, or of the kept v, one value per body.
     pub(crate) fn vector(&self, which: PointVector) -> Result<&[DeviceVec<T>; 2], EngineError> {
         Ok(match which {
             PointVector::Reference => &self.v[self.current],
@@ -206,7 +205,7 @@ impl<T: CudaReal> Descent<T> {
         })
     }
 
-    /// Sets one of them. What is kept stays when v is overwritten.
+    /// Sets one of these vectors. If v is overwritten, the kept placement is not lost.
     pub(crate) fn set_vector(
         &mut self,
         which: PointVector,
@@ -237,7 +236,7 @@ impl<T: CudaReal> Descent<T> {
         Ok(())
     }
 
-    /// Keeps v of the current point as it is, in place of what was kept before. Nothing is copied.
+    /// Keeps v of the current point unchanged, in place of the v kept before. Nothing is copied.
     pub(crate) fn keep(&mut self) {
         self.kept = Some(self.current);
     }
@@ -248,14 +247,14 @@ impl<T: CudaReal> Descent<T> {
         (0..self.v.len()).find(free).unwrap_or(0)
     }
 
-    /// Makes the point that the last step led to the current one.
+    /// Makes the point of the last step the current one.
     pub(crate) fn swap(&mut self) {
         self.current = self.next;
         self.turn = 1 - self.turn;
     }
 
-    /// Enqueues the copy of the numbers that kernels enqueued from here on, and
-    /// graphs replayed, work with. Waits for the copy before, unless it is known to be done.
+    /// Enqueues the copy of the numbers that all later kernels and graphs use. Waits for the
+    /// previous copy, unless it is known to be done.
     pub(crate) fn send(
         &mut self,
         weights: &Weights,
@@ -284,25 +283,25 @@ impl<T: CudaReal> Descent<T> {
         // For pageable memory a copy only "might be synchronous with respect to host" ("API
         // synchronization behavior" in NVIDIA's manual of the driver). On an H100 an iteration at
         // adaptec1's statistics took 3 µs longer with page-locked memory.
-        // SAFETY: the values stay as they are until the copy is done: the next call waits unless
-        // they have arrived, and `drop` leaves them to `Gpu::free`, which waits.
+        // SAFETY: the values do not change until the copy is done. The next call waits unless they
+        // have arrived, and `drop` leaves them to `Gpu::free`, which waits.
         unsafe { self.gpu.write_later(&self.sent[..], &mut self.parameters) }
     }
 
-    /// γ among the numbers last sent, on the device.
+    /// Returns γ among the numbers last sent, on the device.
     pub(crate) fn gamma(&self) -> DeviceSlice<'_, f64> {
         const { assert!(offset_of!(Parameters, gamma) == 0) };
-        // SAFETY: a number at the start of memory that is borrowed for as long.
+        // SAFETY: a number at the start of memory that is borrowed for as long as the slice.
         unsafe { DeviceSlice::from_raw(&self.gpu, *self.parameters.address(), 1) }
     }
 
-    /// Enqueues the step from the current point to u and v of the next, the
-    /// latter kept inside the bounds and also written to `positions`, x and y of a body side by
-    /// side. Which those are `send` has decided.
+    /// Enqueues the step from the current point to u and v of the next. v is clamped to the bounds
+    /// and also written to `positions`, x and y of a body side by side. The numbers last sent say
+    /// which vectors these are.
     ///
     /// # Errors
-    /// When `positions` have not two values per body or do not begin where a pair can,
-    /// or the launch fails.
+    /// If `positions` do not have two values per body or are not aligned for a pair, or the launch
+    /// fails.
     pub fn step(&mut self, positions: DeviceSliceMut<'_, T>) -> Result<(), CudaError> {
         self.gpu.check("positions", positions.as_view(), 2 * self.blocks.bodies)?;
         check_aligned("positions", *positions.address(), 2 * size_of::<T>())?;
@@ -310,12 +309,13 @@ impl<T: CudaReal> Descent<T> {
         unsafe { self.step_to(Positions::alone((&positions).into())) }
     }
 
-    /// The same of the share, to this rank and the others that need them.
+    /// Enqueues the same for the share, and writes positions to this rank and to others that need
+    /// them.
     ///
     /// # Safety
-    /// `to` is arrays with a pair for every body, in memory that this device reaches, and says of
-    /// each body and cell who needs it; nothing reads what is written there before ranks have met,
-    /// and nothing wrote or read it before that they have not met after.
+    /// `to` has arrays with a pair for every body, in memory that this device reaches, and for each
+    /// body and cell the ranks that need it. Nothing reads the written positions before ranks have
+    /// met. Ranks have also met after all earlier writes and reads of them.
     pub(crate) unsafe fn step_to(&mut self, to: Positions<T>) -> Result<(), CudaError> {
         let Some((blocks, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
@@ -328,19 +328,19 @@ impl<T: CudaReal> Descent<T> {
             to,
             moved: self.step_sums(),
         };
-        // SAFETY: every vector has one value per body, what is in `to` two; bounds and areas reach
-        // to `uniform`; the first rank's `parts` have one value more per block of all ranks than
-        // the gradient's sums.
+        // SAFETY: every vector has one value per body, and the arrays in `to` two. Bounds and areas
+        // reach to `uniform`. The first rank's `parts` have one value more per block of all ranks
+        // than the gradient's sums.
         unsafe { self.step.launch_as(&self.gpu, config, &arguments) }
     }
 
-    /// Enqueues the copy of a vector to positions, as [`Descent::step_to`].
+    /// Enqueues the copy of a vector to positions, as in [`Descent::step_to`].
     ///
     /// # Safety
-    /// As [`Descent::step_to`].
+    /// See [`Descent::step_to`].
     ///
     /// # Panics
-    /// When the vector is not there.
+    /// If the vector does not exist.
     pub(crate) unsafe fn place(
         &self,
         vector: PointVector,
@@ -355,9 +355,10 @@ impl<T: CudaReal> Descent<T> {
         unsafe { self.place.launch_as(&self.gpu, config, &arguments) }
     }
 
-    /// Enqueues g of the bodies of the share, at the point that the last step `proposed` or at the
-    /// current one, from what `wirelength` and an engine (`forces`) have computed at its v, and the
-    /// sums of their blocks. Of a point proposed, the changes since the current one are among them.
+    /// Enqueues g of the share's bodies and the sums of their blocks. The point is the one
+    /// `proposed` by the last step, or the current one. The inputs are the results of `wirelength`
+    /// and of an engine (`forces`) at its v. For a proposed point, the sums include the changes
+    /// since the current one.
     pub(crate) fn gradient(
         &mut self,
         proposed: bool,
@@ -384,15 +385,15 @@ impl<T: CudaReal> Descent<T> {
             slot_of: forces.slot_of.as_ref().into(),
             parts: Array::at(*self.parts.address()), // of the first rank
         };
-        // SAFETY: vectors have one value per body, forces two, slots one, which is one of all
-        // bodies (`CudaEngine::forces`), wirelength's gradient and pin weights one per movable
-        // cell; areas reach to `uniform`; the first rank's `parts` have SUMS per block of all
-        // ranks.
+        // SAFETY: vectors have one value per body, forces two. Slots have one value per body, each
+        // of which is one of all bodies (`CudaEngine::forces`). Wirelength's gradient and pin
+        // weights have one value per movable cell. Areas reach to `uniform`. The first rank's
+        // `parts` have SUMS per block of all ranks.
         unsafe { self.gradient.launch_as(&self.gpu, config, &arguments) }
     }
 
     /// Enqueues, on the first rank once all have met after their gradients, the numbers that
-    /// [`Descent::receive`] brings.
+    /// [`Descent::receive`] returns.
     ///
     /// # Safety
     /// The arrays in `all` are of this device or can be reached from it, and live until this has
@@ -416,13 +417,13 @@ impl<T: CudaReal> Descent<T> {
             parameters: (&self.parameters).into(),
             sample: Array::at(self.sample.address()),
         };
-        // SAFETY: `parts` have SUMS and one more for each of `blocks`, `sample` NUMBERS values and
-        // one for each of its SAMPLERS blocks; it waits before it reads.
+        // SAFETY: `parts` has SUMS and one more for each of `blocks`. `sample` has NUMBERS values
+        // and one for each of its SAMPLERS blocks. The kernel waits before it reads.
         unsafe { self.total.launch(&self.gpu, &arguments) }
     }
 
-    /// Returns the numbers of the last evaluation, of all ranks, without those of terms and of the
-    /// density, whose statistics follow, and whether a rank has waited for another in vain; waits
+    /// Returns the numbers of the last evaluation, of all ranks, without terms and density. The
+    /// density's statistics follow, and then whether a rank has waited for another in vain. Waits
     /// for them.
     ///
     /// # Errors
@@ -443,12 +444,13 @@ impl<T: CudaReal> Descent<T> {
         Ok((sample, [8, 9, 10].map(|k| found[k].to_bits()).into(), found[11] != 0.0))
     }
 
-    /// The numbers sent have arrived: all ranks have computed with them what the first received.
+    /// Records that the numbers sent have arrived: all ranks have used them for the results that
+    /// the first rank received.
     pub(crate) fn arrived(&mut self) {
         self.sending = false;
     }
 
-    /// Returns where the step's sums of blocks are.
+    /// Returns the memory of the step's sums of blocks.
     fn step_sums(&self) -> Array<f64> {
         let before = SUMS * self.blocks.blocks() * size_of::<f64>();
         Array::at(self.parts.address() + before as u64)
@@ -480,7 +482,7 @@ impl<T: CudaReal> Drop for Descent<T> {
     fn drop(&mut self) {
         if self.sending {
             let sent = std::mem::take(&mut self.sent);
-            // SAFETY: memory of the host, which nothing reads after the copy enqueued last.
+            // SAFETY: memory of the host, which nothing reads after the last enqueued copy.
             unsafe { self.gpu.free(Resource::Other(Box::new(move || drop(sent)))) };
         }
     }

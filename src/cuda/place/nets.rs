@@ -1,5 +1,5 @@
-//! The nets of a wirelength on a device: their order, and how they are divided among blocks, warps
-//! and ranks, for `kernels/place/wirelength.cu`.
+//! The nets of a wirelength on a device: their order, and their division among blocks, warps and
+//! ranks, for `kernels/place/wirelength.cu`.
 
 use crate::cuda::bodies::blocks_of;
 use crate::cuda::device::bindings::place::{NetList, NetLists, Nets, Piece};
@@ -14,19 +14,19 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
-/// A warp takes nets of at most this many pins, some at a time, and a block those of more; of nets
-/// beyond [`PIECE_PINS`] a piece.
+/// A warp processes nets of at most this many pins, some at a time, and a block each larger net. Of
+/// a net beyond [`PIECE_PINS`] a block processes a piece.
 const SMALL_NET: usize = CHUNK_PINS;
-/// So many small nets in the netlist's order are sorted by their number of pins: enough that chunks
-/// are of one size, few enough that their pins' cells stay near one another.
+/// This many small nets in the netlist's order are sorted by their number of pins. This is enough
+/// for chunks of one size, and few enough that their pins' cells stay near one another.
 const SORTED_NETS: usize = 4096;
-/// A thread sums the pins of a cell of at most this many.
+/// A thread sums the pins of a cell with at most this many pins.
 const HEAVY: u32 = constants::HEAVY as u32;
 
 /// Threads of a warp, and most nets of a chunk.
 pub(super) const WARP: u32 = 32;
-/// Most intervals of chunks, which a warp takes each, so many that warps end at much the same time:
-/// an H200 runs 6336 at once.
+/// Most intervals of chunks. A warp processes one interval at a time, and there are so many that
+/// warps end at about the same time: an H200 runs 6336 at once.
 const MOST_INTERVALS: usize = 1 << 17;
 /// Most intervals of wide nets.
 const MOST_WIDE: usize = 2048;
@@ -37,7 +37,7 @@ pub(super) struct DeviceNets<T: CudaReal> {
     pub(super) pin_body: DeviceVec<u32>,
     /// A pair per pin.
     pub(super) pin_offset: DeviceVec<T>,
-    /// The net of the netlist at every place.
+    /// The net of the netlist at every position.
     pub(super) net: Arc<Vec<u32>>,
     /// A pair per chunk, and one more.
     pub(super) chunk: DeviceVec<u32>,
@@ -50,7 +50,7 @@ pub(super) struct DeviceNets<T: CudaReal> {
 }
 
 impl NetList {
-    /// So many, in intervals of one rank, of which there are `most` at most.
+    /// Returns this many items, in intervals of one rank; there are at most `most` intervals.
     fn new(count: usize, most: usize, sums: u32) -> Self {
         let each = count.div_ceil(most).max(1);
         let end = count.div_ceil(each) as u32;
@@ -73,7 +73,7 @@ impl NetList {
     }
 }
 
-/// How they are cut depends on the nets alone.
+/// The cuts depend only on the nets.
 impl NetLists {
     fn new(wide: usize, chunks: usize, huge: usize) -> Self {
         let wide = NetList::new(wide, MOST_WIDE, 0);
@@ -87,7 +87,7 @@ impl NetLists {
         NetLists { wide: of(self.wide), chunks: of(self.chunks), ..self }
     }
 
-    /// Returns a launch of `kernel`, which takes a rank's intervals in turn.
+    /// Returns a launch of `kernel`, which processes a rank's intervals in turn.
     pub(super) fn config(&self, gpu: &Gpu, kernel: &Function) -> Result<LaunchConfig, CudaError> {
         let blocks = self.chunks.len().div_ceil(BLOCK / WARP).max(self.wide.len());
         blocks_at_once(gpu, kernel, blocks as usize)
@@ -95,7 +95,7 @@ impl NetLists {
 }
 
 impl<T: CudaReal> DeviceNets<T> {
-    /// Takes the net weights of the netlist, which has as many nets as before.
+    /// Copies the net weights of the netlist, which has as many nets as before.
     pub(super) fn set_weights(&mut self, gpu: &Gpu, netlist: &Netlist) -> Result<(), CudaError> {
         check_length("nets", netlist.nets(), self.net.len())?;
         gpu.write_each(&mut self.weight, weights(&self.net, netlist))
@@ -114,16 +114,16 @@ impl<T: CudaReal> DeviceNets<T> {
 /// The order of a netlist's nets and pins on the device.
 #[derive(Debug)]
 pub(super) struct NetOrder {
-    /// Net of the netlist at every place, small ones first.
+    /// Net of the netlist at every position, small ones first.
     net: Arc<Vec<u32>>,
     small: usize,
     /// First net and first pin of every chunk of small nets, and their end.
     chunk: Vec<[u32; 2]>,
     /// First pin of every net, and their end.
     net_start: Vec<u32>,
-    /// Place of the first pin of every net of the netlist.
+    /// Position of the first pin of every net of the netlist.
     place_of: Vec<u32>,
-    /// Pins of nets that take part in the weighted average; they stand first.
+    /// Number of pins of nets that take part in the weighted average; these pins come first.
     pub(super) smooth_pins: usize,
 }
 
@@ -152,13 +152,13 @@ impl NetOrder {
         NetOrder { net: Arc::new(net), small, chunk, net_start, place_of, smooth_pins }
     }
 
-    /// Returns all nets, which of several ranks each has its part of.
+    /// Returns all nets; each of several ranks has its part of them.
     pub(super) fn lists(&self, netlist: &Netlist) -> NetLists {
         let huge = (self.small..netlist.nets()).filter(|&net| self.pins(net) > PIECE_PINS);
         NetLists::new(netlist.nets() - self.small, self.chunk.len() - 1, huge.count())
     }
 
-    /// Returns the number of pins of the net at a place.
+    /// Returns the number of pins of the net at a position.
     fn pins(&self, net: usize) -> usize {
         (self.net_start[net + 1] - self.net_start[net]) as usize
     }
@@ -207,7 +207,7 @@ impl NetOrder {
         needed.into_iter().map(AtomicU16::into_inner).collect()
     }
 
-    /// Cells of more pins than a thread sums.
+    /// Returns the cells with more pins than a thread sums.
     pub(super) fn heavy(&self, netlist: &Netlist) -> Vec<u32> {
         let pins =
             |b: &u32| netlist.body_start()[*b as usize + 1] - netlist.body_start()[*b as usize];
@@ -241,7 +241,7 @@ impl NetOrder {
         })
     }
 
-    /// Returns the pin at every place.
+    /// Returns the pin at every position.
     fn pins_by_place(&self, netlist: &Netlist) -> Vec<u32> {
         let pins = |nets: Range<usize>| {
             let nets = self.net[nets].iter();
@@ -250,7 +250,7 @@ impl NetOrder {
         parallel::concat(&parallel::map_blocks(self.net.len(), SORTED_NETS, pins))
     }
 
-    /// Returns the place of every pin that takes part in the weighted average.
+    /// Returns the position of every pin that takes part in the weighted average.
     fn places(&self, netlist: &Netlist) -> Vec<u32> {
         let places = |nets: Range<usize>| {
             let of_net = |e: usize| (self.place_of[e]..).take(netlist.pins_of(e).len());
@@ -265,8 +265,9 @@ fn weights<T: CudaReal>(nets: &[u32], netlist: &Netlist) -> impl Fn(usize) -> T 
     |net| T::cast(netlist.weight()[nets[net] as usize])
 }
 
-/// Cuts nets into runs that a warp takes at once: the first net and pin of each, and their end. No
-/// net of a run has more than twice as many pins as its first, nor fewer: all have as many lanes.
+/// Cuts nets into runs that a warp processes at once: the first net and pin of each, and their end.
+/// No net of a run has more than twice as many pins as its first, nor fewer: all have as many
+/// lanes.
 fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<[u32; 2]> {
     let mut starts = vec![[0; 2]];
     let (mut net, mut pin) = (0, 0);
@@ -286,8 +287,9 @@ fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<[u32; 2]> {
     starts
 }
 
-/// Returns the most nets of so many pins that a chunk takes. A power of two of nets leaves none of
-/// the warp's lanes idle: it pays where fewer than three in ten of those that have room are lost.
+/// Returns the most nets with this number of pins in a chunk. If it is a power of two, no lane of
+/// the warp is idle. The power of two pays if it loses fewer than three in ten of the nets that
+/// have room.
 fn most_nets(pins: u32) -> u32 {
     let room = WARP.min(CHUNK_PINS as u32 / pins);
     let even = 1 << room.ilog2();

@@ -11,7 +11,7 @@ pub trait DeviceTerm: Send {
     /// allocate nothing, and wait for nothing. Other functions of this library must not be called.
     ///
     /// # Errors
-    /// When the work cannot be enqueued.
+    /// If the work cannot be enqueued.
     fn enqueue(&mut self, cells: &DeviceCells) -> Result<(), CudaError>;
 }
 

@@ -1,12 +1,12 @@
 //! Wirelength and its gradient on a device: `kernels/place/wirelength.cu`.
 //!
-//! HPWL of all nets, the weighted average of those that take part in it (Hsu, Chang and Balabanov,
-//! DAC 2011; see [`crate::wirelength`]), and the average's gradient on every movable cell, in
-//! layout units and net weights. Nets are brought to an order of this operator's own: small ones
-//! first, some thousands at a time by number of pins, and cut into chunks that a warp takes, so
-//! that its lanes take the same number of turns. Every sum runs in a fixed order: the same bits on
-//! every run, and for any number of devices, of which each takes an interval of the nets and makes
-//! the sums of the cells in its share ([`BodyDivision`]).
+//! HPWL of all nets, the weighted average of the nets that take part in it (Hsu, Chang and
+//! Balabanov, DAC 2011; see [`crate::wirelength`]), and the average's gradient on every movable
+//! cell, in layout units and net weights. This operator sorts the nets: small ones first, some
+//! thousands at a time by number of pins. It cuts them into chunks that a warp processes, so that
+//! its lanes take the same number of turns. Every sum runs in a fixed order: the result is
+//! bit-identical on every run, and for any number of devices. Each device processes an interval of
+//! the nets and makes the sums of the cells in its share ([`BodyDivision`]).
 
 use super::nets::{DeviceNets, NetOrder, WARP};
 use crate::cuda::bodies::BodyDivision;
@@ -31,24 +31,24 @@ const ADDERS: usize = 64;
 /// The weighted-average wirelength of one netlist on a device.
 pub struct CudaWirelength<T: CudaReal> {
     gpu: Gpu,
-    /// Bodies that positions are given of, movable cells first.
+    /// Number of bodies with positions, movable cells first.
     bodies: usize,
     nets: DeviceNets<T>,
     lengths_and_pins: Kernel<WirelengthNets<T>>,
-    /// Kernels for nets of more than one piece; none without such nets.
+    /// Kernels for nets of more than one piece; `None` without such nets.
     huge: Option<Huge<T>>,
     lists: NetLists,
     /// HPWL of every interval, then WA, in memory of the first rank.
     parts: Arc<DeviceVec<f64>>,
-    /// Sums of them, and the ticket of the blocks that make these.
+    /// Sums of the intervals' lengths, and the ticket of the blocks that make these sums.
     partial: DeviceVec<f64>,
     ticket: DeviceVec<u32>,
-    /// The number of blocks that do: none but on the first rank.
+    /// The number of blocks that make these sums: zero except on the first rank.
     adders: usize,
     gather: Kernel<WirelengthGather<T>>,
-    /// The cells that it sums the pins of.
+    /// The cells whose pins this rank sums.
     cells: Range<usize>,
-    /// Cells of many pins, and how many.
+    /// Cells of many pins, and their number.
     heavy: DeviceVec<u32>,
     heavies: u32,
     /// A pair per pin.
@@ -58,7 +58,7 @@ pub struct CudaWirelength<T: CudaReal> {
     gradient: [DeviceVec<T>; 2],
     /// HPWL and WA.
     lengths: DeviceVec<f64>,
-    /// With several ranks, of each movable cell a bit for every rank that has a net of it.
+    /// With several ranks, for each movable cell a bit for every rank that has a net of the cell.
     needed: Option<DeviceVec<u16>>,
     fixed_hpwl: f64,
 }
@@ -70,19 +70,19 @@ struct Huge<T: CudaReal> {
     /// Both may run at the same time as the kernel for the other nets.
     branch: Branch,
     pieces: DeviceVec<Piece>,
-    /// Of each piece the edges and sums along both axes.
+    /// For each piece the edges and sums along both axes.
     found: DeviceVec<Average<T>>,
 }
 
 impl<T: CudaReal> CudaWirelength<T> {
-    /// Uploads a netlist whose movable cells are the first of `bodies` bodies. Positions are counted
-    /// from `origin`, x and y in layout units: the
+    /// Uploads a netlist whose movable cells are the first of `bodies` bodies. Positions are
+    /// counted from `origin`, x and y in layout units: the
     /// [`Charge::origin`](crate::charge::Charge::origin) of the engine that takes the same
     /// positions, or `[0.0; 2]`.
     ///
     /// # Errors
-    /// [`CudaError::Length`] when the netlist has more movable cells than there are bodies; when
-    /// there are about 2³² pins or more, kernels cannot be compiled or memory runs out.
+    /// [`CudaError::Length`] if the netlist has more movable cells than there are bodies; if there
+    /// are about 2³² pins or more, kernels cannot be compiled or memory runs out.
     pub fn new(
         gpu: &Gpu,
         netlist: &Netlist,
@@ -172,11 +172,11 @@ impl<T: CudaReal> CudaWirelength<T> {
         Ok(all)
     }
 
-    /// Takes the net weights of `netlist`, which is the one that was uploaded, with other weights
+    /// Copies the net weights of `netlist`, which must be the uploaded netlist with other weights
     /// ([`Netlist::set_weights`]).
     ///
     /// # Errors
-    /// When `netlist` has another number of nets, or the copy fails.
+    /// If `netlist` has another number of nets, or the copy fails.
     pub fn set_weights(&mut self, netlist: &Netlist) -> Result<(), CudaError> {
         self.nets.set_weights(&self.gpu, netlist)?;
         self.fixed_hpwl = netlist.fixed_hpwl();
@@ -184,12 +184,12 @@ impl<T: CudaReal> CudaWirelength<T> {
     }
 
     /// Enqueues HPWL, WA and its gradient for the lower-left `corners` of the bodies, x and y of
-    /// each side by side, with the smoothing length γ (one number above 0, layout units) read
-    /// from device memory when the kernels run. The host cannot check numbers that are there: a
-    /// position that is not finite, or a γ that is not above 0, makes WA NaN or meaningless.
+    /// each side by side. Kernels read the smoothing length γ (one number above 0, layout units)
+    /// from device memory when they run. The host cannot check numbers on the device: a position
+    /// that is not finite, or a γ that is not above 0, makes WA NaN or meaningless.
     ///
     /// # Errors
-    /// When an array has the wrong length, or a launch fails.
+    /// If an array has the wrong length, or a launch fails.
     pub fn run<'a>(
         &mut self,
         gamma: impl Into<DeviceSlice<'a, f64>>,
@@ -200,13 +200,14 @@ impl<T: CudaReal> CudaWirelength<T> {
         self.gather()
     }
 
-    /// Enqueues the gradients of the pins of this rank's nets, which go to the ranks that have the
-    /// cells in their share, and the lengths of its intervals, which go to the first.
+    /// Enqueues the gradients of the pins of this rank's nets, and the lengths of its intervals.
+    /// The gradients go to the ranks that have the cells in their share, and the lengths to the
+    /// first rank.
     ///
     /// # Safety
-    /// Other ranks of the same [`CudaWirelength::on_each`] live until this has run, and use what
-    /// goes to them once ranks have met after it; none has used it before, that ranks have not met
-    /// after.
+    /// Other ranks of the same [`CudaWirelength::on_each`] live until this has run. They use the
+    /// values written to them only once ranks have met after this. Ranks have also met after all
+    /// earlier uses.
     pub(crate) unsafe fn nets<'a>(
         &mut self,
         gamma: impl Into<DeviceSlice<'a, f64>>,
@@ -229,17 +230,17 @@ impl<T: CudaReal> CudaWirelength<T> {
             of: self.lists,
             sums,
         };
-        // SAFETY: bodies of pins are below `cells`, at most the pairs of corners (`on_each` and
-        // here); nets below `smooth` have their pins below the length of every pin_gradient; a
-        // chunk has at most WARP nets and CHUNK_PINS pins (`NetOrder`); the first rank's `parts`
-        // have two values per interval of all ranks.
+        // SAFETY: bodies of pins are below `cells`, which is at most the number of pairs of corners
+        // (`on_each` and here). Nets below `smooth` have their pins below the length of every
+        // pin_gradient. A chunk has at most WARP nets and CHUNK_PINS pins (`NetOrder`). The first
+        // rank's `parts` have two values per interval of all ranks.
         let of_all = || unsafe { self.lengths_and_pins.launch(&self.gpu, &arguments) };
         let Some(huge) = &self.huge else { return of_all() };
         let (pieces, found, intervals) =
             ((&huge.pieces).into(), (&huge.found).into(), self.lists.sums);
-        // SAFETY: there is a block for each of `pieces`, of which `found` has two averages each;
-        // their nets, pins and places among the sums are this rank's (`NetOrder::pieces`); the
-        // rest as above.
+        // SAFETY: there is a block for each of `pieces`, and `found` has two averages for each.
+        // Their nets, pins and places among the sums are this rank's (`NetOrder::pieces`). The rest
+        // is as above.
         let of_pieces = || unsafe {
             let first = WirelengthPieces { nets, corners, gamma, smooth, pieces, found };
             huge.sums.launch(&self.gpu, &first)?;
@@ -256,13 +257,13 @@ impl<T: CudaReal> CudaWirelength<T> {
             };
             huge.gradients.launch(&self.gpu, &second)
         };
-        // SAFETY: a net has pieces or is among the others; either side writes gradients at its own
-        // nets' pins and its own sums.
+        // SAFETY: a net either has pieces or is among the others. Each side writes gradients only
+        // at its own nets' pins, and its own sums.
         unsafe { huge.branch.fork(&mut (), |()| of_pieces(), |()| of_all()) }
     }
 
-    /// Enqueues the sums over the pins of the cells in this rank's share, and on the first rank
-    /// those of all intervals' lengths.
+    /// Enqueues the sums over the pins of the cells in this rank's share, and on the first rank the
+    /// sums of all intervals' lengths.
     pub(crate) fn gather(&mut self) -> Result<(), CudaError> {
         let light = blocks_for(self.cells.len()).grid_dim.0;
         let (first, end) = (self.cells.start as u32, self.cells.end as u32);
@@ -290,20 +291,21 @@ impl<T: CudaReal> CudaWirelength<T> {
             gx,
             gy,
         };
-        // SAFETY: body_start has one value more than there are cells, and the pins in body_pin
-        // belong to nets of the weighted average, each of which has a pair in pin_gradient; `parts`
-        // have two values per interval, `partial` per block that adds them, whose ticket is zero
-        // between launches.
+        // SAFETY: body_start has one value more than there are cells. The pins in body_pin belong
+        // to nets of the weighted average, each of which has a pair in pin_gradient. `parts` have
+        // two values per interval, and `partial` two per block that adds them; the ticket of these
+        // blocks is zero between launches.
         unsafe { self.gather.launch_as(&self.gpu, config, &arguments) }
     }
 
-    /// With several ranks, of each movable cell a bit for every rank that has a net of it.
+    /// Returns, with several ranks, for each movable cell a bit for every rank that has a net of
+    /// the cell.
     pub(crate) fn needed(&self) -> Option<&DeviceVec<u16>> {
         self.needed.as_ref()
     }
 
-    /// Returns ∂WA/∂x and ∂WA/∂y of every movable cell, as the last [`CudaWirelength::run`] leaves
-    /// them.
+    /// Returns ∂WA/∂x and ∂WA/∂y of every movable cell, computed by the last
+    /// [`CudaWirelength::run`].
     pub fn gradient(&self) -> (&DeviceVec<T>, &DeviceVec<T>) {
         (&self.gradient[0], &self.gradient[1])
     }
@@ -319,7 +321,8 @@ impl<T: CudaReal> CudaWirelength<T> {
         self.fixed_hpwl
     }
 
-    /// Returns HPWL, nets that no movement changes included, and WA, layout units; waits for them.
+    /// Returns HPWL, including nets that no movement changes, and WA, in layout units; waits for
+    /// them.
     ///
     /// # Errors
     /// If work on the device has failed since the last wait.

@@ -1,5 +1,5 @@
-//! Arrays of the host's and the caller's, to the stages and from them. Several ranks take positions
-//! from the first, and bring forces to it.
+//! Copies between the stages and arrays of the host and of the caller. Several ranks receive
+//! positions from the first rank and send forces to it.
 
 use super::{COLLECT, Command, FORCE, PositionsIn, RankStages, Stages};
 use crate::cuda::bodies::{DensityReport, Outputs, RawStatistics};
@@ -7,12 +7,12 @@ use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, Devi
 use crate::engine::{Done, EngineError, GradientOptions, Layout, MapKind, Progress};
 
 impl<T: CudaReal> Stages<T> {
-    /// Brings the first rank's positions to the others.
+    /// Copies the first rank's positions to the others.
     fn copy_positions(&mut self) -> Result<(), CudaError> {
         self.enqueue(&[Command::Barrier, Command::CopyPositions, Command::Barrier])
     }
 
-    /// The density at corners in an array of the caller's. Several ranks have taken them.
+    /// Enqueues the density at corners in the caller's array. Several ranks have copied them.
     pub(in super::super) fn density_in(
         &mut self,
         layout: Layout,
@@ -27,7 +27,7 @@ impl<T: CudaReal> Stages<T> {
         Ok(())
     }
 
-    /// Corners from an array of the caller's, on all ranks.
+    /// Copies corners from the caller's array, on all ranks.
     pub(in super::super) fn take_positions(
         &mut self,
         layout: Layout,
@@ -44,7 +44,7 @@ impl<T: CudaReal> Stages<T> {
         self.copy_positions()
     }
 
-    /// The gradient and the energy, those that are wanted, in arrays of the caller's.
+    /// Writes the requested outputs, gradient and energy, to the caller's arrays.
     pub(in super::super) fn outputs(
         &mut self,
         options: &GradientOptions,
@@ -66,23 +66,23 @@ impl<T: CudaReal> Stages<T> {
         force.return_forces(bodies, &several.identity, forces, options, factor, outputs)
     }
 
-    /// Whether positions and forces are in slot order, not in the caller's.
+    /// Whether positions and forces are in slot order instead of the caller's order.
     pub(in super::super) fn in_slots(&self) -> bool {
         self.positions_in == PositionsIn::Slots
     }
 
-    /// Brings own corners to slot order, or from there to the caller's; for one rank.
+    /// Converts own corners to slot order, or from there to the caller's; for one rank.
     pub(in super::super) fn use_slots(&mut self, in_slots: bool) -> Result<(), CudaError> {
         let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
         let from = if in_slots { bodies.id_of() } else { bodies.slot_of()? };
         bodies.rearrange_pairs(from, corners, &mut self.spare)?;
-        // Corners stay where they are in memory: graphs hold their address.
+        // The address of the corners must not change: graphs hold it.
         gpu.copy(&self.spare, corners)?;
         self.positions_in = if in_slots { PositionsIn::Slots } else { PositionsIn::Own };
         Ok(())
     }
 
-    /// Corners from x and y of the host, in the caller's order, on all ranks.
+    /// Copies corners from x and y of the host, in the caller's order, to all ranks.
     pub(in super::super) fn receive(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
         let in_slots = self.in_slots();
         let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
@@ -117,7 +117,7 @@ impl<T: CudaReal> Stages<T> {
         self.copy_positions()
     }
 
-    /// Forces to x and y of the host, in the caller's order; waits for them.
+    /// Copies forces to x and y of the host, in the caller's order; waits for them.
     pub(in super::super) fn send(&mut self, x: &mut [T], y: &mut [T]) -> Result<(), CudaError> {
         self.enqueue(&COLLECT)?;
         self.peers.wait_for_each_other()?;
@@ -130,7 +130,8 @@ impl<T: CudaReal> Stages<T> {
         gpu.read(from_y.as_view(), y)
     }
 
-    /// The gradient, as `options` has it, to or onto an array of the host; waits for it.
+    /// Writes the gradient to an array of the host, or adds it there, as in `options`; waits for
+    /// it.
     pub(in super::super) fn send_gradient(
         &mut self,
         options: &GradientOptions,
@@ -140,10 +141,10 @@ impl<T: CudaReal> Stages<T> {
         if options.accumulate {
             gpu.write(gradient, &mut self.spare)?;
         }
-        // Lent to what writes it.
+        // The kernel that writes it borrows the spare array.
         let length = self.spare.len();
         let address = *self.spare.address();
-        // SAFETY: `spare` lives, as many values long, and nothing else uses it meanwhile.
+        // SAFETY: `spare` lives and has this many values, and nothing else uses it meanwhile.
         let to = unsafe { DeviceSliceMut::from_raw(&gpu, address, length) };
         self.outputs(options, None, Some(to), None)?;
         self.peers.wait_for_each_other()?;
@@ -163,7 +164,7 @@ impl<T: CudaReal> Stages<T> {
         Ok(&found[found.len() - regions..])
     }
 
-    /// Returns overflow and maximum of the last density, and bodies outside their halos, of all
+    /// Returns overflow and maximum of the last density, and the bodies outside their halos, of all
     /// ranks; waits for it.
     pub(in super::super) fn report(&mut self) -> Result<DensityReport, CudaError> {
         self.peers.wait_for_each_other()?;
@@ -176,7 +177,7 @@ impl<T: CudaReal> Stages<T> {
     }
 
     /// Enqueues the density at exact sizes and returns its report; waits for it. The devices keep
-    /// the statistics of the density before.
+    /// the statistics of the previous density.
     pub(in super::super) fn report_exact(&mut self) -> Result<DensityReport, CudaError> {
         let before = self.ranks.iter().map(|rank| rank.density.statistics().try_clone());
         let before = before.collect::<Result<Vec<_>, _>>()?;
@@ -200,7 +201,7 @@ impl<T: CudaReal> Stages<T> {
         density.report_regions(bodies, slots)
     }
 
-    /// Returns a map, if what is `done` includes it: that of the density is ρ less the background.
+    /// Returns a map, if `done` includes it. The map of the density is ρ less the background.
     pub(in super::super) fn map(
         &self,
         kind: MapKind,

@@ -1,26 +1,27 @@
-//! Every stage of an evaluation on one device or several, with the memory it works in.
+//! Every stage of an evaluation on one device or several, with its memory.
 //!
-//! An evaluation is a list of [`Command`]s, which the ranks (devices) run one after the other. On
-//! one rank those between ranks are left out.
+//! An evaluation is a list of [`Command`]s, which the ranks (devices) run one after the other. One
+//! rank alone skips the commands between ranks.
 //!
-//! Several ranks: every one knows what all bodies are, and works on those in tiles of its own, an
-//! interval of tiles along x that every order of the bodies draws anew ([`Bodies::on_each`]), and
-//! owns as many of the bins. It adds its bodies to sums of all bins in its own memory; what lies in
-//! bins of others goes to their sums (`kernels/peers/sums.cu`), and of what its own then hold it
-//! makes ρ. The maps lie at one address for all ranks, rows in their owner's memory
-//! ([`SharedMap`]): the solve by slabs leaves the fields there, and a body that reaches into
-//! another rank's rows reads them over the link. The force on a body goes to the rank that has it
-//! in its share ([`BodyDivision`]), for good, and that moves it: the position goes from there to
-//! the rank that works on it. Shares are intervals of the bodies' order in the charge; where bodies
-//! that follow one another stand together, as fillers do, most are worked on by the rank that has
-//! them, and little goes over the link.
+//! With several ranks, every rank knows the constants of all bodies and processes the bodies in its
+//! own tiles. These are an interval of tiles along x that every order of the bodies chooses anew
+//! ([`Bodies::on_each`]). Each rank owns an equal number of bins. It adds its bodies to sums of all
+//! bins in its own memory. Sums of bins of other ranks are then added to the sums of their owners
+//! (`kernels/peers/sums.cu`), and each rank makes ρ from the sums of its own bins. The maps lie at
+//! one address for all ranks, rows in their owner's memory ([`SharedMap`]). The solve by slabs
+//! leaves the fields there, and a body that reaches into another rank's rows reads them over the
+//! link. The force on a body goes to the rank that has the body in its share ([`BodyDivision`]).
+//! The share never changes, and this rank moves the body: it sends the position to the rank that
+//! processes the body. Shares are intervals of the bodies' order in the charge. If consecutive
+//! bodies are near each other, as fillers are, most bodies are processed by the rank of their
+//! share, and little goes over the link.
 //!
-//! The sums are integers in the units of all bodies, so that ρ, overflow and maximum have the bits
-//! of one device. Where the grid has no solve by slabs, the first rank solves alone.
+//! The sums are integers in the same units for all bodies, so that ρ, overflow and maximum have the
+//! bits of one device. If the grid has no solve by slabs, the first rank solves alone.
 //!
-//! Everything here only enqueues, but for what says that it waits. All of it but planning a
-//! pipeline and making an order can be captured in a [`Graph`]: no buffer moves or is replaced once
-//! it is made.
+//! Functions here only enqueue, unless their description says that they wait. All work except
+//! planning a pipeline and making an order can be captured in a [`Graph`]: no buffer moves or is
+//! replaced after its creation.
 
 mod copies;
 mod placer;
@@ -54,39 +55,40 @@ pub(super) type Commands = SmallVec<[Command; 12]>;
 pub(super) enum Command {
     /// Ranks wait for each other.
     Barrier,
-    /// The positions of the bodies in a rank's share to the ranks that work on them.
+    /// Sends the positions of the bodies in a rank's share to the ranks that process them.
     SendPositions,
-    /// The positions of all bodies from the first rank to a rank.
+    /// Copies the positions of all bodies from the first rank to a rank.
     CopyPositions,
     /// The first half of an order of the bodies on several ranks; not in graphs.
     CountBodies,
-    /// Its second half, or the whole on one rank; not in graphs.
+    /// The second half of an order, or the whole order on one rank; not in graphs.
     Order,
-    /// A rank's bodies to its own sums; at exact sizes or smoothed.
+    /// Adds a rank's bodies to its own sums, at exact sizes or smoothed.
     Deposit { exact: bool },
-    /// Its sums of others' bins to them.
+    /// Sends a rank's sums of others' bins to their owners.
     SendSums,
-    /// ρ of its own bins, and their part of overflow and maximum.
+    /// Makes ρ of a rank's own bins, and their part of overflow and maximum.
     Finish { exact: bool },
     /// A pass of the solve by slabs.
     Pass(usize),
     /// The forward transform of ρ, by the first rank.
     Forward(Pipeline),
-    /// The rest of the solve, with φ or without it as far as the pipeline can leave it out; by the
-    /// first rank.
+    /// The rest of the solve, by the first rank. Without `potential` it leaves φ out if the
+    /// pipeline can.
     Inverse { pipeline: Pipeline, potential: bool },
-    /// φ, where the solve before has left it out.
+    /// φ, if the previous solve has left it out.
     Potential(Pipeline),
-    /// The force on a rank's bodies, to those that have them in their share.
+    /// Computes the force on a rank's bodies and sends it to the ranks that have them in their
+    /// share.
     Force,
-    /// The forces on all bodies to the first rank.
+    /// Sends the forces on all bodies to the first rank.
     CollectForces,
     /// A part of a placement.
     Placer(PlacerCommand),
 }
 
 impl Command {
-    /// Whether it is left out on one rank.
+    /// Whether one rank alone skips it.
     fn is_between_ranks(self) -> bool {
         use Command::*;
         matches!(
@@ -99,23 +101,24 @@ impl Command {
 /// The force on every body.
 pub(super) const FORCE: [Command; 2] = [Command::Barrier, Command::Force];
 
-/// The forces on all bodies to the first rank, once all have been computed.
+/// Sends the forces on all bodies to the first rank, once all have been computed.
 const COLLECT: [Command; 3] = [Command::Barrier, Command::CollectForces, Command::Barrier];
 
-/// Bodies of a rank, and what works on them. Arrays of bodies hold a pair (x, y) for each of all
-/// bodies.
+/// Bodies of a rank, and the stages that process them. Arrays of bodies hold a pair (x, y) for each
+/// of all bodies.
 pub(super) struct RankStages<T: CudaReal> {
     gpu: Gpu,
     pub(super) bodies: Bodies<T>,
     pub(super) density: Density<T>,
     force: Force<T>,
-    /// Lower-left corners, layout units; on several ranks those hold that are in the share or
-    /// worked on.
+    /// Lower-left corners, layout units. With several ranks only the corners of bodies in the
+    /// share, or processed by this rank, are valid.
     pub(super) corners: DeviceVec<T>,
-    /// Those of the share hold, and on the first rank all of them once they have been collected.
+    /// Valid for the bodies of the share, and on the first rank for all bodies once they are
+    /// collected.
     pub(super) forces: DeviceVec<T>,
-    /// That of all regions, then of each where there are several; where the first rank solves
-    /// alone, its own holds.
+    /// The energy of all regions, and then of each if there are several. If the first rank solves
+    /// alone, only its own is valid.
     pub(super) energy: DeviceVec<f64>,
 }
 
@@ -123,11 +126,11 @@ pub(super) struct RankStages<T: CudaReal> {
 struct Several<T: CudaReal> {
     bodies: AllBodies<T>,
     forces: AllForces<T>,
-    /// For each body of a rank's share, the rank that works on it.
+    /// For each body of a rank's share, the rank that processes the body.
     worker: Vec<DeviceVec<u8>>,
     send_positions: Vec<Kernel<SpreadPositions<T>>>,
     send_sums: SendSums<T>,
-    /// The caller's order from the caller's order, on the first rank.
+    /// The identity permutation of the caller's order, on the first rank.
     identity: Permutation,
 }
 
@@ -136,9 +139,9 @@ struct Several<T: CudaReal> {
 pub(super) enum PositionsIn {
     /// In [`RankStages::corners`], in the caller's order.
     Own,
-    /// There, in slot order, as forces are then too.
+    /// In [`RankStages::corners`], in slot order; forces are then in slot order, too.
     Slots,
-    /// In an array of the caller's, of which the bodies have kept what they saw.
+    /// In the caller's array; the bodies have kept the positions that they read.
     Callers,
 }
 
@@ -148,17 +151,17 @@ pub(super) struct Stages<T: CudaReal> {
     pub(super) ranks: Vec<RankStages<T>>,
     several: Option<Several<T>>,
     blocks: BodyDivision,
-    /// The first bin of each rank, and their number: those of which it makes ρ.
+    /// The first bin of each rank, and the number of bins; a rank makes ρ of its own bins.
     first: Vec<usize>,
-    /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
+    /// By [`Pipeline::ALL`]; made when a pipeline is first requested.
     solvers: Solvers<T>,
     deterministic: bool,
     pub(super) positions_in: PositionsIn,
-    /// A pair for each body on the first rank, for values brought from one order to another, or
-    /// between pairs and the host's two arrays.
+    /// A pair for each body on the first rank, for conversions between orders, or between pairs and
+    /// the host's two arrays.
     spare: DeviceVec<T>,
-    /// ρ less the background, a map for each region, as all maps here; the same at exact sizes, of
-    /// which only overflow and maximum are wanted.
+    /// ρ less the background, a map for each region, like all maps here. The second is the same at
+    /// exact sizes; only its overflow and maximum are used.
     centered: SharedMap<T>,
     exact: SharedMap<T>,
     /// φ, Ex and Ey.
@@ -168,7 +171,7 @@ pub(super) struct Stages<T: CudaReal> {
 }
 
 impl<T: CudaReal> Stages<T> {
-    /// Uploads what stays the same and allocates all but the solvers.
+    /// Uploads constants and allocates everything except the solvers.
     pub(super) fn new(
         peers: &Peers,
         charge: &Arc<Charge>,
@@ -179,7 +182,7 @@ impl<T: CudaReal> Stages<T> {
             let reason = format!("{regions} fence regions: several devices take one");
             return Err(CudaError::Peers(reason));
         }
-        // Those of the rows that the rank has in a solve by slabs, in whole blocks.
+        // The bins of the rows that the rank has in a solve by slabs, in whole blocks.
         let begin = |row: &usize| match *row {
             row if row == grid.nx() => grid.bins(),
             row => row * grid.ny() / BINS_PER_BLOCK * BINS_PER_BLOCK,
@@ -217,13 +220,13 @@ impl<T: CudaReal> Stages<T> {
             first,
             ranks,
         };
-        // Zeros must be there before another rank writes.
+        // The zeros must be there before another rank writes.
         stages.peers.wait_for_each_other()?;
         Ok(stages)
     }
 
-    /// Takes another charge over the same grid. The solvers stay where it has as many regions; else
-    /// there is one of `pipeline` afterwards. Nothing is changed where this fails.
+    /// Sets another charge over the same grid. If it has as many regions, the solvers are kept;
+    /// otherwise only a solver of `pipeline` exists afterwards. If this fails, nothing has changed.
     pub(super) fn set_charge(
         &mut self,
         charge: &Arc<Charge>,
@@ -279,8 +282,9 @@ impl<T: CudaReal> Stages<T> {
         self.solve_halves(pipeline, potential).into_iter().flatten().collect()
     }
 
-    /// Returns the commands for Ex, Ey, the energy and, where it is wanted, φ: up to where the
-    /// spectrum of ρ is there, and from there on. By slabs all of them are in the second part.
+    /// Returns the commands for Ex, Ey, the energy and, if requested, φ. The first part ends with
+    /// the spectrum of ρ, and the second begins there. By slabs all commands are in the second
+    /// part.
     pub(super) fn solve_halves(&self, pipeline: Pipeline, potential: bool) -> [Commands; 2] {
         match self.slabs(pipeline) {
             Some(slabs) => [Commands::new(), self.passes(slabs)],
@@ -296,7 +300,8 @@ impl<T: CudaReal> Stages<T> {
         let passes = 0..slabs.passes_of_a_solve();
         let mut commands: Commands =
             passes.flat_map(|pass| [Command::Barrier, Command::Pass(pass)]).collect();
-        // A rank whose rows begin within a block of bins has some of them from the one before.
+        // A rank whose rows begin within a block of bins receives some of these bins from the
+        // previous rank.
         let ny = self.bodies().grid().ny();
         if (0..self.ranks.len()).all(|rank| slabs.rows(rank).start * ny == self.first[rank]) {
             commands.remove(0);
@@ -313,8 +318,8 @@ impl<T: CudaReal> Stages<T> {
         step
     }
 
-    /// Enqueues commands on all ranks, each on all of them before the next; of several ranks not in
-    /// a capture.
+    /// Enqueues commands on all ranks, each command on all ranks before the next. With several
+    /// ranks this is not allowed in a capture.
     pub(super) fn enqueue(&mut self, commands: &[Command]) -> Result<(), CudaError> {
         for &command in commands {
             match command {
@@ -325,17 +330,17 @@ impl<T: CudaReal> Stages<T> {
         Ok(())
     }
 
-    /// The same, and then a barrier.
+    /// Enqueues commands and then a barrier.
     pub(super) fn enqueue_with_barrier(&mut self, commands: &[Command]) -> Result<(), CudaError> {
         self.enqueue(commands)?;
         self.enqueue(&[Command::Barrier])
     }
 
-    /// Returns a graph for each rank of what `body` enqueues there, which has run before. All are
-    /// launched equally often.
+    /// Returns, for each rank, a graph of the work that `body` enqueues there, which has run
+    /// before. All are launched equally often.
     ///
     /// # Safety
-    /// This lives, and is not given another charge, for as long as they are launched.
+    /// While they are launched, this lives and gets no other charge.
     pub(super) unsafe fn graphs(
         &mut self,
         mut body: impl FnMut(&mut Self, usize) -> Result<(), CudaError>,
@@ -346,7 +351,7 @@ impl<T: CudaReal> Stages<T> {
         unsafe { peers.graphs(|rank| body(self, rank)) }
     }
 
-    /// Enqueues a command on one rank; of several ranks a barrier only in a capture.
+    /// Enqueues a command on one rank; with several ranks a barrier is allowed only in a capture.
     pub(super) fn enqueue_on(&mut self, rank: usize, command: Command) -> Result<(), CudaError> {
         if let Command::Placer(command) = command {
             return self.enqueue_placer(rank, command);
@@ -369,9 +374,9 @@ impl<T: CudaReal> Stages<T> {
                 let Some((blocks, config)) = launch else { return Ok(()) };
                 let arguments = SpreadPositions { blocks, all: several.positions(rank) };
                 let send = &several.send_positions[rank];
-                // SAFETY: every rank's corners hold a pair for each body, are replaced once all
-                // ranks have been waited for, can be reached from here (`Peers::open`), and are
-                // read after a barrier.
+                // SAFETY: every rank's corners hold a pair for each body. They are replaced only
+                // once all ranks have been waited for, can be reached from here (`Peers::open`),
+                // and are read after a barrier.
                 unsafe { send.launch_as(peers.gpu(rank), config, &arguments) }
             }
             (Command::CopyPositions, _) if rank > 0 => {
@@ -390,9 +395,9 @@ impl<T: CudaReal> Stages<T> {
                 };
                 others.iter().enumerate().try_for_each(collect)
             }
-            // SAFETY: corners hold a pair per body; bodies are replaced once all ranks have been
-            // waited for (`set_charge`, `drop`); barriers come between the two, and after them
-            // (`order`).
+            // SAFETY: corners hold a pair per body. Bodies are replaced only once all ranks have
+            // been waited for (`set_charge`, `drop`). Barriers come between the two halves and
+            // after them (`order`).
             (Command::CountBodies, Some(several)) => unsafe {
                 let corners = (Layout::Pairs.into(), (&*corners).into());
                 bodies.count(corners, Some(&several.bodies))
@@ -408,10 +413,10 @@ impl<T: CudaReal> Stages<T> {
             (Command::Deposit { exact }, _) => {
                 density.deposit(bodies, exact, here.map(|(layout, at)| (layout, at.as_view())))
             }
-            // SAFETY: densities are replaced once all ranks have been waited for (`set_charge`,
-            // `drop`); barriers come between deposits, this, and where bins are finished
-            // (`density`), and before deposits that follow none reads or writes another rank's
-            // sums.
+            // SAFETY: densities are replaced only once all ranks have been waited for
+            // (`set_charge`, `drop`). Barriers come between deposits, this, and the step that
+            // finishes bins (`density`). Between that step and the next deposits no rank reads or
+            // writes another rank's sums.
             (Command::SendSums, Some(several)) => unsafe { several.send_sums.run(gpu, rank) },
             (Command::Finish { exact }, _) => {
                 let rho = if exact { &mut self.exact } else { centered };
@@ -446,9 +451,9 @@ impl<T: CudaReal> Stages<T> {
             (Command::Force, several) => {
                 let field = (fields[1].of(rank), fields[2].of(rank));
                 match (several, self.positions_in == PositionsIn::Slots) {
-                    // SAFETY: every rank's forces hold a pair for each body, are replaced once all
-                    // ranks have been waited for, can be reached from here (`Peers::open`), and are
-                    // read after another barrier.
+                    // SAFETY: every rank's forces hold a pair for each body. They are replaced only
+                    // once all ranks have been waited for, can be reached from here
+                    // (`Peers::open`), and are read after another barrier.
                     (Some(several), _) => unsafe {
                         force.run_shares(bodies, field, several.forces)
                     },
@@ -460,21 +465,22 @@ impl<T: CudaReal> Stages<T> {
         }
     }
 
-    /// Makes a new order of the bodies from their positions, in caller order; a barrier has come
-    /// after those were copied there.
+    /// Makes a new order of the bodies from their positions, in caller order. A barrier has come
+    /// after the positions were copied there.
     pub(super) fn order(&mut self) -> Result<(), CudaError> {
-        // Another barrier follows: a rank that goes on writes new positions, after others have read
-        // the current ones, and uses slots that others write.
+        // Another barrier follows: a rank that continues writes new positions, after others have
+        // read the current ones, and uses slots that others write.
         self.enqueue(&[Command::CountBodies, Command::Barrier, Command::Order, Command::Barrier])
     }
 
-    /// Like [`Stages::order`] in slot order; corners follow, and `from` says how.
+    /// Like [`Stages::order`] in slot order; corners move with the slots, and `from` records the
+    /// moves.
     pub(super) fn order_slots(&mut self, from: &mut Permutation) -> Result<(), CudaError> {
         let RankStages { bodies, corners, .. } = &mut self.ranks[0];
         bodies.order_slots(corners, from)
     }
 
-    /// Returns where positions are to be written by a rank, for all that need them.
+    /// Returns the memory to which a rank writes positions, for all ranks that need them.
     fn positions(&self, rank: usize) -> Positions<T> {
         match &self.several {
             Some(several) => several.positions(rank),
@@ -485,13 +491,13 @@ impl<T: CudaReal> Stages<T> {
 
 impl<T: CudaReal> Drop for Stages<T> {
     fn drop(&mut self) {
-        // Work that writes into one rank's memory may run on another one's stream.
+        // Work on another rank's stream may write into one rank's memory.
         let _ = self.peers.wait_for_each_other();
     }
 }
 
 impl<T: CudaReal> Several<T> {
-    /// Each of `ranks` has the bodies that it works on by `worker`.
+    /// `worker` has, for each of `ranks`, the ranks that process its bodies.
     fn new(
         peers: &Peers,
         ranks: &[RankStages<T>],
@@ -516,14 +522,14 @@ impl<T: CudaReal> Several<T> {
         })
     }
 
-    /// Returns the positions of all ranks, to be written by one.
+    /// Returns the positions of all ranks, for one rank to write.
     fn positions(&self, rank: usize) -> Positions<T> {
         let worker = (&self.worker[rank]).into();
         Positions::on_rank(self.bodies.corners, worker, [rank, self.worker.len()])
     }
 }
 
-/// Returns a part of each map of the fields, as a rank has it.
+/// Returns a rank's part of each map of the fields.
 fn rows<'a, T: CudaReal>(
     fields: &'a mut [SharedMap<T>; 3],
     rank: usize,

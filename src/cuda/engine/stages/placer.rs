@@ -10,8 +10,8 @@ use crate::cuda::place::{CudaWirelength, Descent, DeviceCells, DeviceTerm};
 use crate::engine::EngineError;
 use crate::place::PointVector;
 
-/// Marks before and behind the wirelength; before the density, behind it, the solve and the
-/// force; before and behind all of it ([`BEGIN`], [`END`]).
+/// Marks before and after the wirelength; before the density, after it, after the solve and after
+/// the force; before and after all of it ([`BEGIN`], [`END`]).
 const MARKS: usize = 8;
 pub(crate) const BEGIN: usize = 6;
 pub(crate) const END: usize = 7;
@@ -21,7 +21,7 @@ pub(crate) struct Placer<T: CudaReal> {
     pub(crate) ranks: Vec<(Descent<T>, CudaWirelength<T>)>,
     /// On the first rank.
     pub(crate) marks: Marks,
-    /// Terms of the caller, which only one rank alone has, and the sum of their values.
+    /// The caller's terms, which only a single rank can have, and the sum of their values.
     pub(crate) terms: Vec<Box<dyn DeviceTerm>>,
     pub(crate) value: DeviceVec<f64>,
 }
@@ -40,17 +40,17 @@ impl<T: CudaReal> Placer<T> {
 /// A command of an engine with a placer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PlacerCommand {
-    /// Positions from one of the vectors, which is there.
+    /// Copies positions from one of the vectors, which exists.
     Place(PointVector),
-    /// Positions where a step leads.
+    /// Takes a step and writes its positions.
     Step,
     /// Gradients of pins, and lengths of nets.
     Nets,
     /// The sums over the pins of cells, and on the first rank HPWL and WA.
     Gather,
-    /// Terms of the caller.
+    /// The caller's terms.
     Terms,
-    /// As [`Command::Force`], except that forces of one rank stay in slot order.
+    /// Like [`Command::Force`], except that forces of one rank stay in slot order.
     Force,
     /// The gradient of the bodies.
     Gradient { proposed: bool },
@@ -60,8 +60,8 @@ pub(crate) enum PlacerCommand {
     Mark(usize),
 }
 
-/// The commands of an evaluation: those before its two sides, the wirelength's and the density's,
-/// those of both sides, and those after them.
+/// The commands of an evaluation: the commands before its two sides (wirelength and density), the
+/// commands of both sides, and the commands after them.
 struct Evaluation {
     before: Vec<Command>,
     wirelength: Vec<Command>,
@@ -86,13 +86,13 @@ impl<T: CudaReal> Stages<T> {
         let RankStages { gpu, bodies, force, corners, forces, .. } = &mut ranks[rank];
         match command {
             // SAFETY: positions of all ranks hold a pair for every body and can be reached from
-            // each (`Peers::open`); ranks have met since they were last read, and meet before they
-            // are read again (`evaluation`, `CudaEngine::place`).
+            // each (`Peers::open`). Ranks have met since positions were last read, and meet before
+            // they are read again (`evaluation`, `CudaEngine::place`).
             Place(vector) => unsafe { descent.place(vector, to) },
             // SAFETY: as above.
             Step => unsafe { descent.step_to(to) },
-            // SAFETY: the ranks' operators were made together and live as long; they meet before
-            // they use what goes to them, and have met since.
+            // SAFETY: the ranks' operators were made together and live equally long. Ranks meet
+            // before they use the data sent to them, and have met since the last use.
             Nets => unsafe { wirelength.nets(descent.gamma(), corners) },
             Gather => wirelength.gather(),
             Terms => {
@@ -124,7 +124,7 @@ impl<T: CudaReal> Stages<T> {
                     ranks: ranks.len() as u32,
                     padding: 0,
                 };
-                // SAFETY: statistics and signals are of these stages, which keep them.
+                // SAFETY: statistics and signals belong to these stages, which keep them.
                 unsafe { descent.sample(proposed, wirelength, &ranks[0].energy, all) }
             }
             Mark(mark) if rank == 0 => marks.set(mark),
@@ -134,7 +134,7 @@ impl<T: CudaReal> Stages<T> {
 }
 
 impl<T: CudaReal> CudaEngine<T> {
-    /// Takes a placer with a part for each rank. The engine takes no other charge from then on.
+    /// Sets a placer with a part for each rank. The engine accepts no other charge from then on.
     pub(crate) fn set_placer(&mut self, placer: Placer<T>) {
         self.stages.placer = Some(placer);
     }
@@ -148,14 +148,14 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.placer.as_mut().expect("an engine of a placement")
     }
 
-    /// Returns the commands of an evaluation where `first` leads, of a point `proposed` or of the
-    /// current one.
+    /// Returns the commands of an evaluation at the positions that `first` writes, for a `proposed`
+    /// point or for the current one.
     fn evaluation(&self, first: PlacerCommand, proposed: bool) -> Evaluation {
         use Command::{Barrier, Placer as Of};
         use PlacerCommand::{Force, Gather, Gradient, Mark, Nets, Sample, Terms};
         let mut wirelength = vec![Of(Mark(0)), Of(Nets)];
         let mut after = vec![Barrier];
-        // Of several ranks gradients of pins come from other ranks.
+        // With several ranks, gradients of pins come from other ranks.
         if self.stages.is_shared() { &mut after } else { &mut wirelength }.push(Of(Gather));
         if !self.placer().terms.is_empty() {
             wirelength.push(Of(Terms));
@@ -169,14 +169,14 @@ impl<T: CudaReal> CudaEngine<T> {
             &solve,
             &[Of(Mark(4)), Barrier, Of(Force), Of(Mark(5))],
         ];
-        // So do forces, then sums.
+        // Forces, too, come from other ranks, and then sums.
         let sample = Of(Sample { proposed });
         after.extend([Of(Gradient { proposed }), Barrier, sample, Of(Mark(END))]);
         let before = vec![Of(Mark(BEGIN)), Of(first), Barrier];
         Evaluation { before, wirelength, density: density.concat(), after }
     }
 
-    /// Enqueues positions from one of the vectors.
+    /// Enqueues the copy of positions from one of the vectors.
     pub(crate) fn place(&mut self, vector: PointVector) -> Result<(), CudaError> {
         self.positions_written();
         self.stages.enqueue_with_barrier(&[Command::Placer(PlacerCommand::Place(vector))])
@@ -199,7 +199,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Returns the graphs of a proposal, with marks or without. Both sides of a rank run at the
-    /// same time, that of the wirelength in the rank's branch. Nothing is ordered in a capture.
+    /// same time, the wirelength in the rank's branch. No order of the bodies is made in a capture.
     ///
     /// # Safety
     /// This engine and the branches live as long as the graphs are launched.
@@ -219,7 +219,7 @@ impl<T: CudaReal> CudaEngine<T> {
         let enqueue = |stages: &mut Stages<T>, rank: usize| {
             all(stages, rank, before)?;
             let branch = &branches[rank];
-            // SAFETY: both read the engine's positions and write arrays of their own.
+            // SAFETY: both read the engine's positions and write to separate arrays.
             unsafe {
                 branch.fork(stages, |on| all(on, rank, wirelength), |on| all(on, rank, density))
             }?;
@@ -229,14 +229,14 @@ impl<T: CudaReal> CudaEngine<T> {
         unsafe { self.stages.graphs(enqueue) }
     }
 
-    /// Launches the graphs of a proposal, after an order where one is due.
+    /// Launches the graphs of a proposal, after an order if one is due.
     pub(crate) fn launch_proposal(&mut self, graphs: &mut [Graph]) -> Result<(), EngineError> {
         self.order_if_due()?;
         self.peers.launch(graphs)?;
         Ok(self.evaluation_enqueued()?)
     }
 
-    /// An evaluation has been enqueued, which has written positions.
+    /// Records that an evaluation has been enqueued, which has written positions.
     fn evaluation_enqueued(&mut self) -> Result<(), CudaError> {
         self.positions_written();
         self.step_enqueued(self.choice.pipeline)

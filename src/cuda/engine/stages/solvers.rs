@@ -1,4 +1,4 @@
-//! Which solver an engine takes, on one rank or on all.
+//! The choice of an engine's solver, on one rank or on all.
 
 use super::Stages;
 use crate::cuda::device::{CudaError, CudaReal};
@@ -25,11 +25,11 @@ pub(in super::super) struct Planned<T: CudaReal> {
 }
 
 impl<T: CudaReal> Planned<T> {
-    /// Returns the solver of the pipeline asked for, else that which is fastest for the grid.
-    /// Measured on an H200, f32 and f64, from 8² to 8192², odd and prime sizes among them: the
-    /// three-pass solve is 1.9 to 2.7 times as fast as the fused one wherever it has kernels, and
-    /// that 1.3 to 3.4 times as fast as the row-column one. Several ranks solve in three passes
-    /// together, unless the bits of one device are wanted.
+    /// Returns the solver of the requested pipeline, or otherwise the fastest solver for the grid.
+    /// On an H200, f32 and f64, grids from 8² to 8192² were measured, odd and prime sizes among
+    /// them. The three-pass solve is 1.9 to 2.7 times as fast as the fused one on all grids for
+    /// which it has kernels. The fused solve is 1.3 to 3.4 times as fast as the row-column one.
+    /// Several ranks solve in three passes together, unless the bits of one device are requested.
     pub(in super::super) fn new(
         peers: &Peers,
         grid: &BinGrid,
@@ -41,7 +41,7 @@ impl<T: CudaReal> Planned<T> {
         let mut why_alone = None;
         if peers.count() > 1 && asked_for.is_none_or(|of| of == Pipeline::ThreePass) {
             let slabs = match deterministic {
-                // Other kernels, which the compiler may round differently.
+                // The three-pass kernels differ, and the compiler may round them differently.
                 true => Err("the bits of one device are wanted".to_owned()),
                 false => match SlabSolver::new(peers, grid) {
                     Err(error) if error.allows_fallback() => Err(error.to_string()),
@@ -85,8 +85,8 @@ fn fastest() -> Choice {
 }
 
 impl<T: CudaReal> Stages<T> {
-    /// Returns the pipeline that runs when one is asked for: that of its solver once there is one,
-    /// and before that the one the grid allows.
+    /// Returns the pipeline that runs if one is requested: the pipeline of its solver once there is
+    /// one, and before that the one the grid allows.
     pub(in super::super) fn path(&self, pipeline: Pipeline) -> Pipeline {
         match &self.solvers[pipeline as usize] {
             Some(Solver::Alone(solver)) => solver.pipeline(),
@@ -99,7 +99,7 @@ impl<T: CudaReal> Stages<T> {
         }
     }
 
-    /// Makes the solver of a pipeline, if it is not there yet.
+    /// Makes the solver of a pipeline, if there is none yet.
     pub(in super::super) fn plan(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         if self.solvers[pipeline as usize].is_none() {
             let peers = self.peers.clone();
@@ -112,7 +112,7 @@ impl<T: CudaReal> Stages<T> {
         Ok(())
     }
 
-    /// Keeps a solver, and returns which one it is and why.
+    /// Stores a solver, and returns which one it is and why.
     pub(in super::super) fn take(&mut self, planned: Planned<T>) -> Choice {
         let Planned { solver, choice } = planned;
         self.solvers[choice.pipeline as usize] = Some(solver);

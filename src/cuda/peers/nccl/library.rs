@@ -1,6 +1,6 @@
-//! NCCL's functions that are called here, opened at run time (`libnccl.so.2`).
+//! The NCCL functions that this crate calls, opened at run time (`libnccl.so.2`).
 //!
-//! NCCL's headers are those of its documentation, "NCCL API", version 2.14 and later. Results are
+//! The declarations follow NCCL's documentation, "NCCL API", version 2.14 and later. Results are
 //! plain numbers: a newer library may have more of them.
 
 use crate::cuda::device::CudaError;
@@ -18,7 +18,7 @@ const SUCCESS: Status = 0;
 const IN_PROGRESS: Status = 7;
 /// `ncclInt8`: lengths are bytes.
 const BYTES: c_int = 0;
-/// The oldest that has communicators that do not block.
+/// The oldest version with non-blocking communicators.
 const OLDEST: (i32, i32) = (2, 14);
 
 /// `ncclUniqueId`.
@@ -50,7 +50,7 @@ pub(super) struct Nccl {
     group_end: unsafe extern "C" fn() -> Status,
     send: unsafe extern "C" fn(*const c_void, usize, c_int, c_int, Comm, CUstream) -> Status,
     recv: unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, Comm, CUstream) -> Status,
-    /// Keeps the functions where they are.
+    /// Keeps the functions loaded.
     _library: Library,
 }
 
@@ -70,10 +70,10 @@ impl Nccl {
     }
 
     fn open(name: &str) -> Option<Nccl> {
-        // SAFETY: NCCL's initialisers have no demands on who opens it.
+        // SAFETY: NCCL's initialisers have no requirements on the caller.
         let library = unsafe { Library::new(name) }.ok()?;
-        // SAFETY: the types are those of NCCL's header, which have not changed since version 2.14
-        // (`ncclGetVersion`: 2.0); copies of the pointers live as long as the library, which is
+        // SAFETY: the types match NCCL's header, and have not changed since version 2.14
+        // (`ncclGetVersion`: 2.0). Copies of the pointers live as long as the library, which is
         // never closed.
         unsafe {
             let get_version = *library
@@ -115,12 +115,12 @@ impl Nccl {
         format!("{major}.{minor}.{}", self.version % 100)
     }
 
-    /// Returns whether NCCL has finished; false while it is still at work.
+    /// Returns whether NCCL has finished; false while it still runs.
     fn answer(&self, what: &'static str, comm: Comm, status: Status) -> Result<bool, CudaError> {
         if status == SUCCESS || status == IN_PROGRESS {
             return Ok(status == SUCCESS);
         }
-        // SAFETY: any number may be asked about; the texts are constant, or of the last error, and
+        // SAFETY: any number may be passed. The texts are constant, or describe the last error, and
         // end with a zero.
         let texts = unsafe { [(self.get_error_string)(status), (self.get_last_error)(comm)] };
         let text = |text: *const c_char| match text.is_null() {
@@ -129,7 +129,7 @@ impl Nccl {
             false => unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned(),
         };
         let [reason, last] = texts.map(text);
-        // Its first line is the cause, where there is one.
+        // The first line is the cause, if there is one.
         let last = last.lines().next().unwrap_or_default();
         let reason = if last.is_empty() { reason } else { format!("{reason}: {last}") };
         Err(CudaError::Nccl { what, reason })
@@ -144,14 +144,14 @@ impl Nccl {
         Ok(id)
     }
 
-    /// Begins to make a rank's communicator for the current context's device: [`Nccl::is_ready`]
-    /// says when it is there.
+    /// Begins to make a rank's communicator for the current context's device. [`Nccl::is_ready`]
+    /// returns whether it is complete.
     pub(super) fn begin(&self, id: UniqueId, rank: usize, count: usize) -> Result<Comm, CudaError> {
         let mut config =
             Config { size: size_of::<Config>(), magic: 0xcafe_beef, version: 21400, blocking: 0 };
         let (mut comm, rank, count) = (std::ptr::null_mut(), rank as c_int, count as c_int);
-        // SAFETY: writes one communicator; the configuration outlives the call and says how long it
-        // is.
+        // SAFETY: writes one communicator; the configuration outlives the call and states its own
+        // size.
         let status =
             unsafe { (self.comm_init_rank_config)(&mut comm, count, id, rank, &mut config) };
         self.answer("a communicator", comm, status)?;
@@ -161,7 +161,7 @@ impl Nccl {
     /// Whether NCCL has finished a communicator's last call.
     ///
     /// # Safety
-    /// The communicator is one of [`Nccl::begin`], not aborted.
+    /// The communicator was returned by [`Nccl::begin`] and is not aborted.
     pub(super) unsafe fn is_ready(
         &self,
         what: &'static str,
@@ -179,7 +179,7 @@ impl Nccl {
         what: &'static str,
         body: impl FnOnce() -> Result<R, CudaError>,
     ) -> Result<R, CudaError> {
-        // SAFETY: a group has no demands; it is ended whatever `body` does.
+        // SAFETY: a group has no requirements; it is ended whatever `body` does.
         self.answer(what, std::ptr::null_mut(), unsafe { (self.group_start)() })?;
         let outcome = body();
         // SAFETY: one was started.
@@ -189,11 +189,11 @@ impl Nccl {
         Ok(result)
     }
 
-    /// Enqueues that `bytes` bytes go to a rank, or come from it.
+    /// Enqueues a transfer of `bytes` bytes to a rank, or from it.
     ///
     /// # Safety
-    /// The communicator is ready and not aborted; the stream is of its device; there is so much
-    /// memory at the address, which is left alone until the stream has passed this; what arrives is
+    /// The communicator is ready and not aborted, and the stream is of its device. The address has
+    /// this much memory, which nothing else uses until the stream has passed this. Received data is
     /// written there.
     pub(super) unsafe fn transfer(
         &self,
@@ -213,11 +213,11 @@ impl Nccl {
         self.answer(EXCHANGE, comm, status).map(|_| ())
     }
 
-    /// Begins to end communicators in agreement with the other ranks: [`Nccl::is_ready`] says when
-    /// nothing is under way on them any more. In a group.
+    /// Begins to end communicators in agreement with the other ranks. [`Nccl::is_ready`] returns
+    /// whether all their operations have finished. Must be called in a group.
     ///
     /// # Safety
-    /// They are ready and of [`Nccl::begin`].
+    /// They are ready and were returned by [`Nccl::begin`].
     pub(super) unsafe fn finalize(&self, comms: &[Comm]) -> Result<(), CudaError> {
         comms.iter().try_for_each(|&comm| {
             // SAFETY: the caller's promise.
@@ -229,7 +229,7 @@ impl Nccl {
     /// Frees communicators that are finalized.
     ///
     /// # Safety
-    /// They are of [`Nccl::begin`], finalized, and not used again.
+    /// They were returned by [`Nccl::begin`], are finalized, and are not used again.
     pub(super) unsafe fn destroy(&self, comms: &[Comm]) {
         for &comm in comms {
             // SAFETY: the caller's promise.
@@ -237,12 +237,12 @@ impl Nccl {
         }
     }
 
-    /// Ends communicators, with what is under way on them.
+    /// Ends communicators, with all their pending operations.
     ///
     /// # Safety
-    /// They are of [`Nccl::begin`] and not used again.
+    /// They were returned by [`Nccl::begin`] and are not used again.
     pub(super) unsafe fn abort(&self, comms: &[Comm]) {
-        // SAFETY: the caller's promise; of one process they end as a group.
+        // SAFETY: the caller's promise; communicators of one process end as a group.
         unsafe {
             (self.group_start)();
             for &comm in comms {
