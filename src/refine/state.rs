@@ -14,25 +14,25 @@ use std::ops::Range;
 pub(crate) struct Cell {
     /// Its node in the design.
     pub(crate) node: u32,
-    /// Sites that it takes, padding included.
+    /// Sites that it occupies, padding included.
     pub(crate) sites: i32,
-    /// Its centre from the left edge of its first site, and from its bottom edge.
+    /// Distance of its centre from the left edge of its first site, and from its bottom edge.
     pub(crate) centre: f64,
     pub(crate) half_height: f64,
-    /// Sites of padding at each side, which are among those that it takes.
+    /// Sites of padding on each side, which are among the occupied sites.
     pub(crate) padding: i32,
     pub(crate) access: Access,
     /// Its [`Kind`].
     pub(crate) kind: u32,
     pub(crate) spot: Spot,
-    /// Where it stood at first.
+    /// Its first spot.
     pub(crate) home: Spot,
     /// The centre that its displacement counts from.
     pub(crate) origin: (f64, f64),
 }
 
-/// Where a cell stands: the row of its bottom edge, the site of its left edge, and whether it is
-/// mirrored left and right against how it lay at first.
+/// The spot of a cell: the row of its bottom edge, the site of its left edge, and whether it is
+/// mirrored left and right against its first orientation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spot {
     pub(crate) row: u32,
@@ -40,18 +40,19 @@ pub(crate) struct Spot {
     pub(crate) mirrored: bool,
 }
 
-/// Cells that may stand on the same rows and lie on them alike.
+/// Cells that may stand on the same rows in the same orientations.
 #[derive(Clone, Debug)]
 pub(crate) struct Kind {
-    /// The first band and the end of those that one takes on each row; none where it may not stand.
+    /// The first and the end of the bands that a cell occupies on each row; `None` if it may not
+    /// stand there.
     pub(crate) bands: Vec<Option<(u32, u32)>>,
     /// Whether it may be mirrored left and right.
     pub(crate) mirrors: bool,
-    /// Whether it is turned upside down where its row is.
+    /// Whether its orientation is upside down on rows that are.
     pub(crate) follows_rows: bool,
 }
 
-/// A cell and where it is to stand.
+/// A cell and its new spot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Change {
     pub(crate) cell: u32,
@@ -65,10 +66,10 @@ pub(crate) struct Trial {
     scratch: Scratch,
 }
 
-/// A row that cells may lie on, as searches need it.
+/// A row for cells, with the data that searches need.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// Left edge of site 0, and from one site's to the next one's.
+    /// Left edge of site 0, and the distance between sites.
     pub(crate) x: f64,
     pub(crate) pitch: f64,
     /// Bottom edge.
@@ -100,11 +101,11 @@ pub(crate) struct State {
     pub(crate) kinds: Vec<Kind>,
     /// The bins that must not be filled too far, if there are any.
     pub(super) density: Option<Density>,
-    /// How far a cell may be from its origin, layout units.
+    /// Largest distance of a cell from its origin, layout units.
     pub(crate) limit: f64,
-    /// Whether no gaps of one site may come.
+    /// Whether new gaps of one site are forbidden.
     pub(crate) no_one_site_gaps: bool,
-    /// A gain that is not more than this is none.
+    /// A gain that does not exceed this counts as zero.
     pub(crate) least_gain: f64,
 }
 
@@ -128,18 +129,18 @@ impl State {
         limited((x - self.cells[cell as usize].centre - row.x) / row.pitch).round() as i32
     }
 
-    /// Returns the sites that a cell takes there.
+    /// Returns the sites that a cell occupies at a site.
     pub(crate) fn span(&self, cell: u32, site: i32) -> Span {
         Span { left: site, right: site + self.cells[cell as usize].sites }
     }
 
-    /// Returns the bands that a cell takes where it stands on `row`; none where it may not.
+    /// Returns the bands that a cell occupies on `row`; `None` if it may not stand there.
     pub(crate) fn bands(&self, cell: u32, row: u32) -> Option<Range<usize>> {
         let kind = &self.kinds[self.cells[cell as usize].kind as usize];
         kind.bands[row as usize].map(|(first, end)| first as usize..end as usize)
     }
 
-    /// Whether `cell` takes one band where it stands.
+    /// Whether `cell` occupies one band.
     pub(crate) fn is_single(&self, cell: u32) -> bool {
         let row = self.cells[cell as usize].spot.row;
         self.bands(cell, row).is_some_and(|bands| bands.len() == 1)
@@ -151,12 +152,12 @@ impl State {
         self.bands[self.rows[spot.row as usize].band as usize].from(spot.site)
     }
 
-    /// Returns whether one free run of `row` holds the sites of `span`, whatever cells are there.
+    /// Returns whether one free run of `row` holds the sites of `span`, regardless of cells there.
     pub(crate) fn holds(&self, row: usize, span: Span, access: Access) -> bool {
         span.lies_in(self.sites.segments(access, row), access)
     }
 
-    /// Whether `cell` may stand there, where no cell is but those that `passes` says may be.
+    /// Whether `cell` may stand at a spot. Only cells for which `passes` returns true may be there.
     pub(crate) fn fits(&self, cell: u32, spot: Spot, passes: impl Fn(u32) -> bool) -> bool {
         let (span, access) = (self.span(cell, spot.site), self.cells[cell as usize].access);
         self.is_near(cell, spot)
@@ -178,8 +179,8 @@ impl State {
         (to.x - from.0).abs() + (to.y - from.1).abs() <= self.limit
     }
 
-    /// Returns whether changes leave more gaps of one site than there are, beside the cells that
-    /// they move and in the places that these leave.
+    /// Returns whether changes leave more gaps of one site than there are now. It counts gaps
+    /// beside the moved cells and at their previous positions.
     fn adds_one_site_gap(&self, changes: &[Change]) -> bool {
         let mut touched: Vec<(usize, Span)> = Vec::new();
         for Change { cell, spot } in changes {
@@ -241,7 +242,7 @@ impl State {
         }
     }
 
-    /// Puts a cell where it fits.
+    /// Puts a cell on a spot where it fits.
     pub(crate) fn set_down(&mut self, cell: u32, spot: Spot) {
         self.cells[cell as usize].spot = spot;
         let span = self.span(cell, spot.site);
@@ -250,7 +251,7 @@ impl State {
         }
     }
 
-    /// Returns by how many units these changes together would shorten the wires.
+    /// Returns the units by which these changes together would shorten the wires.
     fn gain(&self, changes: &[Change], trial: &mut Trial) -> i64 {
         trial.moves.clear();
         let moved = |c: &Change| Moved { cell: c.cell, pose: self.pose(c.cell, c.spot) };
@@ -258,18 +259,18 @@ impl State {
         self.wires.gain(&trial.moves, &mut trial.scratch)
     }
 
-    /// Returns by how much these changes together would shorten the wires, layout units times weight.
+    /// Returns the wirelength that these changes together would save, layout units times weight.
     pub(super) fn shortened_by(&self, changes: &[Change], trial: &mut Trial) -> f64 {
         self.wires.length_of_units(i128::from(self.gain(changes, trial)))
     }
 
-    /// Whether a gain of so many units is more than rounding.
+    /// Whether a gain of this many units exceeds rounding.
     fn is_gain(&self, units: i64) -> bool {
         self.wires.length_of_units(i128::from(units)) > self.least_gain
     }
 
-    /// Makes these changes where all of them together are legal and shorten the wires. Returns by
-    /// how many units, or 0 where nothing was changed.
+    /// Makes these changes if all of them together are legal and shorten the wires. Returns the
+    /// gain in units, or 0 if nothing was changed.
     pub(crate) fn apply(&mut self, changes: &[Change], trial: &mut Trial) -> i64 {
         let gain = self.gain(changes, trial);
         if !self.is_gain(gain) || !self.is_legal(changes) || !self.fills(trial) {
@@ -287,9 +288,10 @@ impl State {
         gain
     }
 
-    /// Returns by how many units these changes shorten the wires if they are legal, and 0 where they
-    /// are not or do not. Adds to `claims` what that depends on and what they change: nets, cells, and
-    /// the gaps at the right of cells and of the left ends of bands.
+    /// Returns the units by which these changes shorten the wires, or 0 if they are not legal or do
+    /// not shorten them. Adds to `claims` the resources that this depends on and those that the
+    /// changes modify. Resources are nets, cells, and the gaps to the right of cells and of the
+    /// left ends of bands.
     pub(super) fn judge(
         &self,
         changes: &[Change],
@@ -326,8 +328,8 @@ impl State {
         self.wires.len() + 2 * self.cells.len() + self.bands.len()
     }
 
-    /// Makes changes that [`State::judge`] found to be legal each by itself, no two of which claim
-    /// the same, on all threads.
+    /// Makes changes on all threads. [`State::judge`] found each of them legal, and no two of them
+    /// claim the same resource.
     pub(crate) fn apply_all(&mut self, changes: &mut [Change]) {
         changes.par_sort_unstable_by_key(|change| change.cell);
         let bands = |cell, spot: Spot, is_put| {
@@ -361,7 +363,7 @@ impl State {
         self.wires.apply_all(&moves);
     }
 
-    /// Moves every cell to its spot. The spots are legal together.
+    /// Moves every cell to its spot. The spots together are legal.
     pub(super) fn go_to(&mut self, spots: Vec<Spot>) {
         let all = (0..).zip(spots).map(|(cell, spot)| Change { cell, spot });
         let is_new = |change: &Change| self.cells[change.cell as usize].spot != change.spot;
@@ -369,12 +371,12 @@ impl State {
         self.apply_all(&mut changes);
     }
 
-    /// The same, where only the spots are read afterwards.
+    /// Does the same, if later code reads only the spots.
     pub(super) fn end_at(&mut self, spots: Vec<Spot>) {
         self.cells.iter_mut().zip(spots).for_each(|(cell, spot)| cell.spot = spot);
     }
 
-    /// Whether the density allows the moves, which are to be made then.
+    /// Whether the density allows the moves, which must then be made.
     fn fills(&mut self, trial: &Trial) -> bool {
         let Some(density) = &mut self.density else { return true };
         density.allows(trial.moves.iter().map(|step| {
@@ -383,7 +385,7 @@ impl State {
         }))
     }
 
-    /// Whether the placement is legal after these changes, as it is before.
+    /// Whether the placement, which is legal now, is legal after these changes.
     pub(super) fn is_legal(&self, changes: &[Change]) -> bool {
         let moves = |cell: u32| changes.iter().any(|change| change.cell == cell);
         let fits = |change: &Change| self.fits(change.cell, change.spot, moves);
@@ -392,7 +394,7 @@ impl State {
             && !(self.no_one_site_gaps && self.adds_one_site_gap(changes))
     }
 
-    /// Whether two of these changes bring cells to the same sites.
+    /// Whether two of these changes move cells to the same sites.
     fn any_overlap(&self, changes: &[Change]) -> bool {
         let is_next = |a: &Change, b: &Change| {
             a.spot.row == b.spot.row && self.span(a.cell, a.spot.site).right <= b.spot.site

@@ -1,22 +1,22 @@
-//! Cells go near where their nets are shortest: into a gap, between two cells that give way, or in
-//! place of another cell.
+//! Global swap: cells move near to where their nets are shortest, into a gap, between two cells
+//! that give way, or in exchange with another cell.
 //!
-//! Where a cell's nets are shortest is the median of the boxes of its nets without it, along x and
-//! along y (Goto, "An efficient algorithm for the two-dimensional placement problem in electrical
-//! circuit layout", IEEE TCAS 1981). What is done there is the global swap of Pan, Viswanathan and
-//! Chu ("An efficient and effective detailed placement algorithm", ICCAD 2005), with neighbours
-//! that give way in place of a penalty for overlap.
+//! A cell's nets are shortest at the median of the boxes of its nets without it, along x and along
+//! y (Goto, "An efficient algorithm for the two-dimensional placement problem in electrical circuit
+//! layout", IEEE TCAS 1981). The moves are the global swap of Pan, Viswanathan and Chu ("An
+//! efficient and effective detailed placement algorithm", ICCAD 2005). Neighbours give way here,
+//! instead of a penalty for overlap.
 
 use super::state::{Change, Row, Spot, State};
 use super::wires::{CellNets, Moved, Scratch};
 use crate::rows::{Run, Span};
 use std::ops::Range;
 
-/// Rows that are looked at on each side of the best one.
+/// Rows searched on each side of the best row.
 const ROWS: usize = 2;
-/// Rows that are looked at as long as no better place is found.
+/// Rows searched as long as no better position is found.
 const MOST_ROWS: usize = 8;
-/// Cells that are looked at on each side of the best place in a row …
+/// Cells searched on each side of the best position in a row …
 const CELLS: usize = 4;
 /// … and those between which neighbours may give way.
 const NEAR: usize = 2;
@@ -32,7 +32,7 @@ pub(super) struct Search {
     best: Vec<Change>,
 }
 
-/// Adds to `changes` what brings `cell` nearer to its nets, if anything does.
+/// Adds to `changes` a move that brings `cell` nearer to its nets, if there is one.
 pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &mut Vec<Change>) {
     let Some(aim) = Aim::of(state, cell, &mut search.nets) else { return };
     let of = &state.cells[cell as usize];
@@ -50,7 +50,7 @@ pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &m
         search,
     };
     seeker.search.best.clear();
-    // The best row first: what is found there is seldom found to be better in others.
+    // The best row comes first: other rows seldom improve on its best move.
     for away in 0..=MOST_ROWS {
         if away > ROWS && !seeker.search.best.is_empty() {
             break;
@@ -62,19 +62,20 @@ pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &m
     changes.append(&mut seeker.search.best);
 }
 
-/// Where the nets of a cell are shortest.
+/// The position at which the nets of a cell are shortest.
 pub(super) struct Aim {
-    /// Weighted length of its nets as it lies.
+    /// Weighted length of its nets at its present pose.
     pub(super) now: f64,
     /// The x of its centre at which they are shortest, and their length along x there.
     pub(super) x: f64,
     pub(super) least: f64,
-    /// The row at which they are shortest, of those that are searched.
+    /// The row at which they are shortest, among the searched rows.
     middle: usize,
 }
 
 impl Aim {
-    /// Returns the aim of a cell, unless its nets are shortest where it is. `nets` are its nets then.
+    /// Returns the aim of a cell, unless its nets are shortest at its present position. `nets` are
+    /// then its nets.
     pub(super) fn of(state: &State, cell: u32, nets: &mut CellNets) -> Option<Aim> {
         if !state.wires.is_pulled(cell) {
             return None;
@@ -92,7 +93,7 @@ impl Aim {
         })
     }
 
-    /// Returns the rows that are so many rows away from the best one, the lower one first.
+    /// Returns the rows at this distance from the best one, the lower one first.
     pub(super) fn rows(&self, state: &State, away: usize) -> impl Iterator<Item = usize> + use<> {
         let Range { start, end } = state.searched;
         let both = [self.middle.checked_sub(away), Some(self.middle + away).filter(|_| away > 0)];
@@ -106,22 +107,21 @@ struct Seeker<'a> {
     cell: u32,
     spot: Spot,
     aim: Aim,
-    /// By how much its nets get shorter in the row that is looked at, if they have no length along x
-    /// there.
+    /// The gain of its nets in the current row, if they have no length along x there.
     most_gain: f64,
     /// The free runs of that row.
     segments: &'a [Run],
-    /// The sites that it and the gaps beside it take.
+    /// The sites of the cell and the gaps beside it.
     home: Span,
     single: bool,
-    /// Of the best changes so far, which `search` has.
+    /// Gain of the best changes so far, which are in `search`.
     gain: f64,
     search: &'a mut Search,
 }
 
 impl Seeker<'_> {
-    /// Looks at the gaps and cells of `row` that are nearest to the best x, as far as the cell's
-    /// own nets can gain more there than by the best changes so far.
+    /// Tries the gaps and cells of `row` that are nearest to the best x. It stops once the cell's
+    /// own nets cannot gain more there than by the best changes so far.
     fn look(&mut self, row: usize) {
         let state = self.state;
         if state.bands(self.cell, row as u32).is_none() {
@@ -141,7 +141,7 @@ impl Seeker<'_> {
         }
         let cells = &state.bands[state.rows[row].band as usize].cells;
         let k = state.bands[state.rows[row].band as usize].from(want);
-        // The farther from the best x, the longer the nets are.
+        // Nets are longer farther from the best x.
         for j in k..=(k + CELLS).min(cells.len()) {
             let nearest = j.checked_sub(1).map_or(want, |left| cells[left].span.right - sites);
             if !self.can_gain(row, want.max(nearest)) {
@@ -157,13 +157,13 @@ impl Seeker<'_> {
         }
     }
 
-    /// Whether the cell's nets would gain more than the best changes so far do, if it stood there.
+    /// Whether the cell's nets would gain more at this site than by the best changes so far.
     fn can_gain(&self, row: usize, site: i32) -> bool {
         self.own_gain(row, site) > self.gain
     }
 
-    /// Looks at cell `j` of the band at the bottom of `row` and the gap before it, so many cells
-    /// from the best x.
+    /// Tries cell `j` of the band at the bottom of `row` and the gap before it, at this number of
+    /// cells from the best x.
     fn look_at(&mut self, row: usize, want: i32, j: usize, cells_away: usize) {
         let state = self.state;
         let (of, band) = (&state.cells[self.cell as usize], &state.rows[row].band);
@@ -190,8 +190,7 @@ impl Seeker<'_> {
         Spot { row: row as u32, site, mirrored: self.spot.mirrored }
     }
 
-    /// Returns by how much the cell's own move to a site of the row that is looked at shortens its
-    /// nets.
+    /// Returns the gain of the cell's nets by its own move to a site of the current row.
     fn own_gain(&self, row: usize, site: i32) -> f64 {
         let of = &self.state.cells[self.cell as usize];
         let x = self.state.rows[row].left(site) + of.centre;
@@ -216,14 +215,14 @@ impl Seeker<'_> {
         }
     }
 
-    /// Into a gap that is too narrow, before cell `j` of the band at the bottom of `row`.
+    /// Tries a gap that is too narrow, before cell `j` of the band at the bottom of `row`.
     fn between(&mut self, row: usize, j: usize, gap: Span) {
         let sites = self.state.cells[self.cell as usize].sites;
         let last = gap.right - sites;
         for site in [gap.left, last, i32::midpoint(gap.left, last)] {
             let spot = self.at(row, site);
             let own = self.own_gain(row, site);
-            // Others can seldom give way and shorten wires.
+            // Otherwise neighbours can seldom give way and shorten wires.
             if own <= self.gain {
                 continue;
             }
@@ -237,9 +236,9 @@ impl Seeker<'_> {
         }
     }
 
-    /// Moves cells `j`, `j + 1` … of a band to the right and those before to the left, until there
-    /// is room for the cell at `site`. Returns by how much the wires become shorter where they do
-    /// by more than with the best so far; the cell's own do by `own`.
+    /// Moves cells `j`, `j + 1` … of a band to the right and the cells before to the left, until
+    /// there is room for the cell at `site`. Returns the wirelength saved if it exceeds the best
+    /// gain so far. The cell's own nets save `own`.
     fn push(
         &self,
         row: usize,
@@ -250,7 +249,7 @@ impl Seeker<'_> {
     ) -> Option<f64> {
         let cells = &self.state.bands[self.state.rows[row].band as usize].cells;
         let (before, after) = cells.split_at(j);
-        // An upper bound first, for which no nets are visited.
+        // An upper bound first, which visits no nets.
         let mut most = own;
         let mut edge = site + self.state.cells[self.cell as usize].sites;
         for next in after.iter().filter(|next| next.cell != self.cell) {
@@ -283,8 +282,8 @@ impl Seeker<'_> {
         Some(pushed.iter().fold(own, |sum, change| sum + gain(change)))
     }
 
-    /// Adds to `trial` that a neighbour goes to `site` of the row, if it may. Returns the most that
-    /// its nets can become shorter by.
+    /// Adds to `trial` the move of a neighbour to `site` of the row, if allowed. Returns an upper
+    /// bound of the gain of the neighbour's nets.
     fn pushed(&self, row: usize, cell: u32, site: i32, trial: &mut Vec<Change>) -> Option<f64> {
         let (state, of) = (self.state, &self.state.cells[cell as usize]);
         let may =
@@ -296,7 +295,7 @@ impl Seeker<'_> {
         })
     }
 
-    /// In place of `other`, cell `index` of the band at the bottom of `row`, which comes here.
+    /// Exchanges the cell with `other`, cell `index` of the band at the bottom of `row`.
     fn in_place_of(&mut self, other: u32, row: usize, want: i32, index: usize) {
         let state = self.state;
         let (of, theirs) = (&state.cells[self.cell as usize], &state.cells[other as usize]);
@@ -314,7 +313,7 @@ impl Seeker<'_> {
             if there.width() < of.sites || self.home.width() < theirs.sites {
                 return;
             }
-            // Neighbours change places in `reorder`.
+            // `reorder` exchanges neighbours.
             let same_row = theirs.spot.row == of.spot.row;
             if same_row && there.right > self.home.left && self.home.right > there.left {
                 return;
@@ -355,8 +354,8 @@ fn nearest_row(rows: &[Row], y: f64) -> usize {
     }
 }
 
-/// Returns the sites of the row of `cell`, the `index`-th of the band at its bottom, that it and
-/// the gaps beside it take.
+/// Returns the sites occupied by `cell`, the `index`-th of the band at its bottom, and by the gaps
+/// beside it in its row.
 fn room(state: &State, cell: u32, index: usize) -> Span {
     let of = &state.cells[cell as usize];
     let row = &state.rows[of.spot.row as usize];

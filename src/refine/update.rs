@@ -1,10 +1,10 @@
-//! Many elements of a slice changed on all threads.
+//! Changes many elements of a slice on all threads.
 
-/// Updates that one thread makes.
+/// Updates per thread.
 pub(super) const AT_ONCE: usize = 256;
 
-/// Calls `each` with every item of `items` that some of `updates` are for, and with these. The
-/// updates ascend in `index`, which says for which item each is.
+/// Calls `each` with every item of `items` that has updates, and with these updates. The updates
+/// ascend in `index`, which returns the item of each.
 pub(super) fn update<T: Send, U: Sync>(
     items: &mut [T],
     updates: &[U],
@@ -14,7 +14,7 @@ pub(super) fn update<T: Send, U: Sync>(
     from(items, 0, updates, index, each);
 }
 
-/// [`update`], where `items` are those from number `first` on.
+/// [`update`], if `items` begin with number `first`.
 fn from<T: Send, U: Sync>(
     items: &mut [T],
     first: usize,

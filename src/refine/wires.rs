@@ -1,9 +1,9 @@
-//! Weighted half-perimeter wirelength that follows every move.
+//! Weighted half-perimeter wirelength that is updated with every move.
 //!
-//! A box is held by its four *sides* `[max x, max −x, max y, max −y]`, so that its half perimeter
-//! is their sum and growing it takes the larger of each. Of every net the outermost two cells on
-//! each side are known: the box without any one cell is there without looking at the net's pins,
-//! whatever their number.
+//! A box is stored by its four *sides* `[max x, max −x, max y, max −y]`. Its half perimeter is
+//! their sum, and it grows by the larger of each. For every net the outermost two cells on each
+//! side are known. So the box without any one cell is available without a visit to the net's pins,
+//! for any number of pins.
 
 use super::update::{AT_ONCE, update};
 use crate::design::{Design, Nets};
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Stands for fixed pins where a cell is named.
+/// The cell number of fixed pins.
 const FIXED: u32 = u32::MAX;
 
 /// `[max x, max −x, max y, max −y]`, layout units.
@@ -21,25 +21,25 @@ pub(crate) type Sides = [f64; 4];
 
 pub(crate) const NOTHING: Sides = [f64::NEG_INFINITY; 4];
 
-/// Where the centre of a cell is, and whether it is mirrored against how it lay at first.
+/// The centre of a cell, and whether it is mirrored against its first orientation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pose {
     pub(crate) x: f64,
     pub(crate) y: f64,
-    /// Left and right.
+    /// Mirrored left and right.
     pub(crate) mirrored: bool,
-    /// Upside down.
+    /// Turned upside down.
     pub(crate) flipped: bool,
 }
 
-/// A cell and where it is to go.
+/// A cell and its new pose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moved {
     pub(crate) cell: u32,
     pub(crate) pose: Pose,
 }
 
-/// A cell's part of a net: the box that its pins span, from its centre, as it lay at first.
+/// A cell's part of a net: the box of its pins, from its centre, in its first orientation.
 #[derive(Clone, Copy, Debug)]
 struct Pin {
     net: u32,
@@ -48,14 +48,14 @@ struct Pin {
     sides: Sides,
 }
 
-/// A net's part of a cell: the box that its pins span on the die.
+/// A net's part of a cell: the box of its pins on the die.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     cell: u32,
     sides: Sides,
 }
 
-/// The outermost two cells of a net on its high and its low side along one axis: one line of cache.
+/// The outermost two cells of a net on its high and its low side along one axis: one cache line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(64))]
 struct Outermost {
@@ -63,14 +63,14 @@ struct Outermost {
     second: [f64; 2],
     first_of: [u32; 2],
     second_of: [u32; 2],
-    /// Of the net.
+    /// Weight of the net.
     weight: f64,
 }
 
 /// The outermost two cells of a net along x, and along y.
 type Extremes = [Outermost; 2];
 
-/// Nets with at least two ends of which one moves, and where their pins are.
+/// Nets with at least two ends of which one moves, and the positions of their pins.
 #[derive(Debug, Default)]
 pub(crate) struct Wires {
     /// By cell: its first pin in `pins`, and the number of pins at the end.
@@ -91,28 +91,28 @@ pub(crate) struct Wires {
     units: Units,
 }
 
-/// How many units make 1 in sums of whole numbers, which do not depend on their order: powers of
-/// two.
+/// The number of units in 1, for sums of integers, which do not depend on their order. Both are
+/// powers of two.
 #[derive(Clone, Copy, Debug, Default)]
 struct Units {
-    /// Of weighted lengths, in [`Wires::gain`].
+    /// For weighted lengths, in [`Wires::gain`].
     length: f64,
-    /// Of weights, in [`Wires::units_of`].
+    /// For weights, in [`Wires::units_of`].
     weight: f64,
 }
 
-/// Least slopes of the length of a cell's nets at its place. The length is convex over x and over
-/// y, so a move gains at most minus slope times distance.
+/// Least slopes of the length of a cell's nets at its position. The length is convex over x and
+/// over y, so a move gains at most minus slope times distance.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slopes {
     /// For moves to the right, to the left, upwards and downwards, weight.
     towards: [f64; 4],
-    /// The most that the cell gains if it is also turned upside down, layout units times weight.
+    /// The largest gain of the cell if it is also turned upside down, layout units times weight.
     turned: f64,
 }
 
-/// The [`Slopes`] of a cell, if they are up to date. They depend on the placement alone, so all
-/// threads that compute them store the same.
+/// The [`Slopes`] of a cell, if they are up to date. They depend only on the placement, so all
+/// threads that compute them store the same values.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct StoredSlopes {
@@ -122,7 +122,7 @@ struct StoredSlopes {
     values: [AtomicU64; 5],
 }
 
-/// Returns one of 64 bits. Nets of neighbours have numbers next to one another.
+/// Returns one of 64 bits. Nets of neighbours have consecutive numbers.
 fn bit_of(net: u32) -> u64 {
     1 << (net % 64)
 }
@@ -142,18 +142,18 @@ impl StoredSlopes {
     }
 }
 
-/// A net of a cell along one axis, as it is without the cell.
+/// A net of a cell along one axis, without the cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
     /// The high side, and the negative low side, of the rest of the net.
     others: [f64; 2],
-    /// How far the cell's pins reach from its centre to the high and to the low side.
+    /// The distance of the cell's pins from its centre to the high and to the low side.
     pins: [f64; 2],
     weight: f64,
 }
 
 impl Reach {
-    /// Weighted length of the net with the cell's centre at `at`, with its pins reversed or not.
+    /// Weighted length of the net with the cell's centre at `at`, and its pins reversed or not.
     #[inline(always)]
     pub(crate) fn length(&self, at: f64, reversed: bool) -> f64 {
         let [a, b] = self.pins;
@@ -163,14 +163,14 @@ impl Reach {
         self.weight * (high + low)
     }
 
-    /// With the cell's pins reversed, or not.
+    /// The same with the cell's pins reversed, or not.
     #[inline(always)]
     fn turned(self, reversed: bool) -> Self {
         let [a, b] = self.pins;
         Reach { pins: if reversed { [b, a] } else { [a, b] }, ..self }
     }
 
-    /// Returns between which places of the cell's centre the net does not get longer.
+    /// Returns the interval of the cell's centre in which the net does not get longer.
     #[inline(always)]
     pub(crate) fn ends(&self) -> [f64; 2] {
         [self.pins[1] - self.others[1], self.others[0] - self.pins[0]]
@@ -181,7 +181,7 @@ impl Reach {
         self.weight
     }
 
-    /// Whether the net is equally long wherever the cell's centre is between `low` and `high`.
+    /// Whether the net is equally long for all centres of the cell between `low` and `high`.
     #[inline(always)]
     pub(crate) fn is_flat(&self, low: f64, high: f64) -> bool {
         let [from, to] = self.ends();
@@ -189,10 +189,10 @@ impl Reach {
     }
 }
 
-/// A cell's nets as they are without it: all that a search for a better place has to look at.
+/// A cell's nets without the cell: all data that a search for a better position reads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CellNets {
-    /// Along x, and along y, with the pins as the cell lay at first.
+    /// Along x, and along y, with the pins in the cell's first orientation.
     axes: [Vec<Reach>; 2],
     ends: Vec<(f64, f64)>,
 }
@@ -201,17 +201,17 @@ pub(crate) struct CellNets {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
     touched: Touched,
-    /// The nets of the cells that [`Wires::gain`] was asked about, and whether moving these would
-    /// change which cells are outermost or how far out they are.
+    /// The nets of the moves passed to [`Wires::gain`]. A net's flag says whether the moves would
+    /// change which cells are outermost, or how far out they are.
     pub(crate) nets: Vec<(u32, bool)>,
 }
 
-/// The nets of several cells: pins by net, and of one net in order of the cells.
+/// The nets of several cells: pins by net, and within a net in order of the cells.
 #[derive(Clone, Debug, Default)]
 struct Touched {
-    /// By pin its net, and its index in `pins`, in one number that is sorted by.
+    /// By pin its net and its index in `pins`, in one number that is the sort key.
     order: Vec<u64>,
-    /// By pin which of the cells it belongs to, and which of [`Wires::pins`] it is.
+    /// By pin the cell it belongs to, and its index in [`Wires::pins`].
     pins: Vec<(u32, u32)>,
 }
 
@@ -228,14 +228,14 @@ impl Touched {
     }
 }
 
-/// Nets that one thread makes of the design's.
+/// Nets of the design that one thread processes.
 const NETS_AT_ONCE: usize = 1 << 12;
-/// Cells that one thread sorts the pins of.
+/// Cells whose pins one thread sorts.
 const CELLS_AT_ONCE: usize = 1 << 12;
 /// Members of nets that one thread moves to the die.
 const MEMBERS_AT_ONCE: usize = 1 << 12;
 
-/// Some nets, as [`Wires`] has them.
+/// Some nets, in the format of [`Wires`].
 #[derive(Default)]
 struct Part {
     /// With the sides of their pins from the centres of their cells.
@@ -262,7 +262,7 @@ impl Part {
                 fixed = larger(fixed, [x, -x, y, -y]);
             }
         }
-        // Pins of one cell are one.
+        // Pins of one cell become one.
         self.members[first..].sort_unstable_by_key(|member| member.cell);
         let mut kept = first;
         for k in first + 1..self.members.len() {
@@ -286,8 +286,8 @@ impl Part {
     }
 }
 
-/// Returns the nets in the order of the first of their cells, so that those that are near one
-/// another on the die are near in memory.
+/// Returns the nets in the order of their first cells, so that nets that are near each other on the
+/// die are near in memory.
 fn by_place(nets: &Nets, cell_of: &[Option<u32>], cells: usize) -> Vec<u32> {
     let first = |net: usize| {
         let cells_of = nets.pins_of(net).filter_map(|p| cell_of[nets.pin_node[p] as usize]);
@@ -301,15 +301,15 @@ pub(crate) fn larger(a: Sides, b: Sides) -> Sides {
     std::array::from_fn(|k| if a[k] > b[k] { a[k] } else { b[k] })
 }
 
-/// Half the perimeter of the box.
+/// Returns half the perimeter of the box.
 #[inline(always)]
 fn length(sides: Sides) -> f64 {
     (sides[0] + sides[1]) + (sides[2] + sides[3])
 }
 
 impl Pin {
-    /// Returns the sides of the pin's box of a cell that is mirrored and flipped so, from its
-    /// centre.
+    /// Returns the sides of the pin's box, from the centre of its cell, if the cell is mirrored and
+    /// flipped like this.
     #[inline(always)]
     fn turned(&self, mirrored: bool, flipped: bool) -> Sides {
         let [a, b, c, d] = self.sides;
@@ -330,13 +330,13 @@ fn moved(sides: Sides, x: f64, y: f64) -> Sides {
 }
 
 impl Outermost {
-    /// Those of a net without cells whose fixed pins span these sides.
+    /// Returns the outermost cells of a net without cells, with fixed pins that span these sides.
     fn of_fixed(fixed: [f64; 2], weight: f64) -> Self {
         let none = ([NOTHING[0]; 2], [FIXED; 2]);
         Outermost { first: fixed, second: none.0, first_of: none.1, second_of: none.1, weight }
     }
 
-    /// With one more cell, which is not among the outermost.
+    /// Adds one more cell, which is not among the outermost.
     #[inline]
     fn add(&mut self, cell: u32, sides: [f64; 2]) {
         for (k, side) in sides.into_iter().enumerate() {
@@ -386,8 +386,8 @@ fn without([x, y]: &Extremes, cell: u32) -> Sides {
 }
 
 impl Wires {
-    /// The nets where a node of `design` moves that `cell_of` gives a number below `cells`; all
-    /// other pins stay. Both have been checked.
+    /// The nets with a moving node. A node of `design` moves if `cell_of` has a number below
+    /// `cells` for it; all other pins are fixed. Both arguments have been checked.
     pub(crate) fn new(design: &Design, nets: &Nets, cell_of: &[Option<u32>], cells: usize) -> Self {
         let nodes = group(cells, cell_of.len(), |node| cell_of[node].unwrap_or(u32::MAX)).items;
         let pose = |cell: usize| {
@@ -423,8 +423,8 @@ impl Wires {
         wires
     }
 
-    /// Makes the pins by cell, and the boxes. Members have the sides of their pins from the centres
-    /// of their cells before, and on the die afterwards.
+    /// Makes the pins by cell, and the boxes. Before this members have the sides of their pins from
+    /// the centres of their cells, and afterwards on the die.
     fn index(&mut self) {
         let members = &self.members;
         let pins = group(self.poses.len(), members.len(), |member| members[member].cell);
@@ -454,8 +454,8 @@ impl Wires {
         self.weight.len()
     }
 
-    /// Returns the numbers of cells' pins and of nets' members where those of each one begin, and
-    /// their number at the end.
+    /// Returns the first pin of each cell and the first member of each net, each list with its
+    /// total at the end.
     #[cfg(feature = "cuda")]
     pub(crate) fn starts(&self) -> [&[u32]; 2] {
         [&self.pin_start, &self.member_start]
@@ -499,7 +499,7 @@ impl Wires {
         self.poses[cell as usize]
     }
 
-    /// Returns the outermost cells of `net`, looked for among all.
+    /// Returns the outermost cells of `net`, found among all.
     fn look(&self, net: usize) -> Extremes {
         let weight = self.weight[net];
         let mut found = by_axis(self.fixed[net]).map(|fixed| Outermost::of_fixed(fixed, weight));
@@ -526,7 +526,7 @@ impl Wires {
         self.pins_of(cell).iter().map(of).sum()
     }
 
-    /// Weighted HPWL of the nets of `cell` if it alone lay so.
+    /// Weighted HPWL of the nets of `cell` if only this cell had the given pose.
     #[inline]
     pub(crate) fn length_at(&self, cell: u32, pose: &Pose) -> f64 {
         let mut sum = 0.0;
@@ -537,7 +537,7 @@ impl Wires {
         sum
     }
 
-    /// Returns by how much the nets of `cell` get shorter if it alone goes there.
+    /// Returns by how much the nets of `cell` get shorter if only this cell moves there.
     pub(crate) fn gain_of(&self, cell: u32, to: &Pose) -> f64 {
         let gain = |pin: &Pin| {
             let net = &self.extremes[pin.net as usize];
@@ -547,7 +547,7 @@ impl Wires {
         self.pins_of(cell).iter().map(gain).sum()
     }
 
-    /// Returns by how much the nets of `cell` get shorter if its centre alone goes to `x`.
+    /// Returns by how much the nets of `cell` get shorter if only its centre moves to `x`.
     pub(crate) fn gain_along_x(&self, cell: u32, x: f64) -> f64 {
         let now = self.poses[cell as usize].x;
         let gain = |net: Reach| net.length(now, false) - net.length(x, false);
@@ -572,8 +572,8 @@ impl Wires {
         false
     }
 
-    /// Sets the units in which sums are counted, for at most so many cells that are moved together
-    /// and stay on `die`.
+    /// Sets the units of sums, for at most this many cells that are moved together and stay on
+    /// `die`.
     pub(crate) fn count_in_units(&mut self, die: Rect, cells: usize) {
         let of_cells = parallel::map_blocks(self.poses.len(), CELLS_AT_ONCE, |range| {
             range.fold((0.0, 0.0), |(reach, heaviest): (f64, f64), cell| {
@@ -600,7 +600,7 @@ impl Wires {
         (weight * self.units.weight) as i64
     }
 
-    /// Returns by how many units these moves together shorten the nets; negative where they lengthen
+    /// Returns the units by which these moves together shorten the nets; negative if they lengthen
     /// them. No cell is moved twice.
     pub(crate) fn gain(&self, moves: &[Moved], scratch: &mut Scratch) -> i64 {
         let Scratch { touched, nets } = scratch;
@@ -634,7 +634,7 @@ impl Wires {
         gain
     }
 
-    /// Returns the weighted length of so many units.
+    /// Returns the weighted length of this many units.
     pub(crate) fn length_of_units(&self, units: i128) -> f64 {
         units as f64 / self.units.length
     }
@@ -653,7 +653,8 @@ impl Wires {
         order.sort_unstable();
     }
 
-    /// The sides along an axis of the cells of `net` that are not `left_out`, and of its fixed pins.
+    /// The sides along an axis of the cells of `net` that are not `left_out`, and of its fixed
+    /// pins.
     fn without_these(&self, net: usize, axis: usize, left_out: impl Fn(u32) -> bool) -> [f64; 2] {
         let outermost = &self.extremes[net][axis];
         let mut sides = [0.0; 2];
@@ -689,7 +690,7 @@ impl Wires {
     pub(crate) fn apply_all(&mut self, steps: &[Moved]) {
         let Wires { poses, pins, pin_start, members, .. } = self;
         update(poses, steps, &|step| step.cell as usize, &|pose, of| *pose = of[0].pose);
-        // Members and the pins of theirs, by net.
+        // Members and their pins, by net.
         let of_cell = |step: &Moved| {
             let (cell, pins) = (step.cell as usize, &*pins);
             (pin_start[cell]..pin_start[cell + 1]).map(move |p| (pins[p as usize].member, p))
@@ -710,7 +711,7 @@ impl Wires {
         self.extremes = extremes;
     }
 
-    /// Brings the outermost cells of a net up to date, of which these members have moved.
+    /// Updates the outermost cells of a net after these members have moved.
     fn follow(
         &self,
         net: usize,
@@ -739,7 +740,7 @@ impl Wires {
     }
 
     /// Returns the [`Slopes`] of a cell. Only nets count in which it is the outermost cell on a
-    /// side: the others do not become shorter wherever it goes.
+    /// side: no move of the cell shortens the others.
     fn slopes(&self, cell: u32) -> Slopes {
         let stored = &self.slopes[cell as usize];
         if let Some(slopes) = stored.load() {
@@ -764,13 +765,13 @@ impl Wires {
         slopes
     }
 
-    /// Whether the nets of `cell` might be shorter elsewhere, as it lies.
+    /// Whether the nets of `cell` might be shorter elsewhere in its present orientation.
     pub(crate) fn is_pulled(&self, cell: u32) -> bool {
         self.slopes(cell).towards.iter().any(|slope| *slope < 0.0)
     }
 
-    /// Returns a number that [`Wires::length_of`] less [`Wires::length_at`] does not exceed, without
-    /// a look at the nets. The cell is not mirrored.
+    /// Returns an upper bound of [`Wires::length_of`] less [`Wires::length_at`], without a visit to
+    /// the nets. The cell is not mirrored.
     pub(crate) fn most_gain(&self, cell: u32, to: &Pose) -> f64 {
         let (from, slopes) = (&self.poses[cell as usize], self.slopes(cell));
         let along = |way: f64, high: f64, low: f64| way * if way > 0.0 { -high } else { low };
@@ -779,7 +780,8 @@ impl Wires {
         along(to.x - from.x, right, left) + along(to.y - from.y, up, down) + turned
     }
 
-    /// Returns the nets of `cell` along x (axis 0) or y (axis 1), with the pins as it lay at first.
+    /// Returns the nets of `cell` along x (axis 0) or y (axis 1), with the pins in its first
+    /// orientation.
     fn along(&self, cell: u32, axis: usize) -> impl Iterator<Item = Reach> {
         self.pins_of(cell).iter().map(move |pin| self.reach(cell, pin, axis))
     }
@@ -794,7 +796,7 @@ impl Wires {
         }
     }
 
-    /// Returns the nets of `cell` along x as it lies.
+    /// Returns the nets of `cell` along x in its present orientation.
     pub(crate) fn along_x(&self, cell: u32) -> impl Iterator<Item = Reach> {
         let mirrored = self.poses[cell as usize].mirrored;
         self.along(cell, 0).map(move |net| net.turned(mirrored))
@@ -812,19 +814,19 @@ impl Wires {
 }
 
 impl CellNets {
-    /// Weighted length of the cell's nets along x (axis 0) or y (axis 1) with its centre at `at`,
-    /// with its pins reversed against how it lay at first or not.
+    /// Weighted length of the cell's nets along x (axis 0) or y (axis 1) with its centre at `at`.
+    /// Its pins are reversed against its first orientation, or not.
     #[inline]
     pub(crate) fn length_along(&self, axis: usize, at: f64, reversed: bool) -> f64 {
         self.axes[axis].iter().map(|net| net.length(at, reversed)).sum()
     }
 
-    /// Weighted HPWL of the cell's nets where it lies so.
+    /// Weighted HPWL of the cell's nets at this pose.
     pub(crate) fn length_at(&self, pose: &Pose) -> f64 {
         self.length_along(0, pose.x, pose.mirrored) + self.length_along(1, pose.y, pose.flipped)
     }
 
-    /// Returns the x, and the y, of the cell's centre between which its nets are shortest.
+    /// Returns the intervals of x and y of the cell's centre in which its nets are shortest.
     pub(crate) fn best_region(&mut self, pose: &Pose) -> [(f64, f64); 2] {
         [(0, pose.mirrored), (1, pose.flipped)].map(|(axis, reversed)| {
             self.ends.clear();
@@ -836,7 +838,7 @@ impl CellNets {
     }
 }
 
-/// Returns the interval on which a piecewise-linear convex function is least, given its breakpoints
+/// Returns the minimising interval of a piecewise-linear convex function, given its breakpoints
 /// (position, slope increase). Its first slope is minus half of the sum of all increases.
 pub(crate) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
     ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -854,17 +856,18 @@ pub(crate) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
     (f64::NEG_INFINITY, f64::INFINITY)
 }
 
-/// The nets of several cells of one row, as they are without these: their length along x wherever
-/// the cells are moved along it.
+/// The nets of several cells of one row without these cells: gives the nets' length along x for any
+/// positions of the cells along the row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WindowNets {
     touched: Touched,
-    /// The nets of one of the cells, with that cell as it lies.
+    /// The nets of one of the cells, with that cell in its present orientation.
     pub(crate) of_one: Vec<(usize, Reach)>,
-    /// Of every other net its right and its negative left side without the cells, its weight, and
-    /// where its pins end.
+    /// For every other net, its right and its negative left side without the cells, its weight, and
+    /// the end of its pins.
     shared: Vec<([f64; 2], f64, usize)>,
-    /// Of every pin of these its cell and how far it reaches right and left of that one's centre.
+    /// For every pin of these nets, its cell and its distances to the right and left from the
+    /// cell's centre.
     pins: Vec<(usize, [f64; 2])>,
 }
 
@@ -896,8 +899,8 @@ impl Wires {
 }
 
 impl WindowNets {
-    /// Weighted length along x of the nets that several of the cells share, with the centres of the
-    /// cells there.
+    /// Weighted length along x of the nets that several of the cells share, with the cells' centres
+    /// at the given positions.
     #[inline]
     pub(crate) fn shared_length(&self, x: &[f64]) -> f64 {
         let (mut sum, mut from) = (0.0, 0);
@@ -913,7 +916,7 @@ impl WindowNets {
         sum
     }
 
-    /// Returns a number that [`WindowNets::shared_length`] is not below.
+    /// Returns a lower bound of [`WindowNets::shared_length`].
     pub(crate) fn least_shared_length(&self) -> f64 {
         let least = |&([right, left], weight, _): &([f64; 2], f64, usize)| weight * (right + left);
         self.shared.iter().map(least).map(|length| length.max(0.0)).sum()
