@@ -22,10 +22,10 @@ const ALONG: f64 = 32.0;
 const LONGEST: f64 = 0.92;
 /// Arrows shorter than this many picture units are left out.
 const SHORTEST: f64 = 5.0;
-/// Width of the rim, which shows an arrow where its own colour does not.
+/// Width of the rim, which shows an arrow on shades of the arrow's own colour.
 const RIM: f64 = 1.0;
-/// Share of the arrows that are drawn at full length, so that a few bins with a
-/// very strong field do not make dots of all the others.
+/// Share of the arrows that are drawn at full length, so that a few bins with a very strong field
+/// do not shrink all others to dots.
 const CUT: f64 = 0.02;
 
 /// Returns how many arrows fit along an axis of `length`, the longer one being `longer`.
@@ -34,8 +34,8 @@ fn count(length: f64, longer: f64) -> usize {
 }
 
 /// Draws the mean field of each block of bins as an arrow in its middle. The length grows with the
-/// square root of the magnitude, for fields are strong at a few places and still have a direction
-/// everywhere else. `colors` are an arrow's own and its rim's.
+/// square root of the magnitude: fields are strong at a few places and still have a direction
+/// everywhere else. `colors` are the colours of an arrow and of its rim.
 pub(super) fn draw<T: Real>(
     drawing: &mut Drawing,
     area: &Area,
@@ -48,7 +48,7 @@ pub(super) fn draw<T: Real>(
     let y = shrink_present(field.y, counts.0, counts.1);
     let Some(full) = full_length(&x, &y) else { return };
     let cell = (area.width() / x.nx() as f64, area.height() / x.ny() as f64);
-    // Where there are few bins, arrows stay as long as between many.
+    // With few bins, arrows are as long as with many.
     let length = LONGEST * cell.0.min(cell.1).min(longer / ALONG * 2.0);
     for i in 0..x.nx() {
         for j in 0..x.ny() {
@@ -60,7 +60,7 @@ pub(super) fn draw<T: Real>(
             }
             let middle =
                 (area.left + (i as f64 + 0.5) * cell.0, area.bottom - (j as f64 + 0.5) * cell.1);
-            // One after the other, the rim first.
+            // The rim first, then the arrow.
             for (color, rim) in [(colors.1, RIM), (colors.0, 0.0)] {
                 let direction = (ex / size, -ey / size);
                 let points = shape(drawn, rim).map(|p| place(middle, direction, p));

@@ -9,11 +9,11 @@ pub(crate) struct Axis {
     lo: f64,
     hi: f64,
     log: bool,
-    /// Values to mark and what to write there; finer marks of a logarithmic axis have no text.
+    /// Values of the ticks and their texts; finer ticks of a logarithmic axis have no text.
     pub(crate) ticks: Vec<(f64, String)>,
     /// Power of ten that the written numbers leave out.
     exponent: i32,
-    /// Room that upright names below a chart take more than others, if they are upright.
+    /// Extra room that upright names below a chart take, if they are upright.
     pub(super) upright: Option<f64>,
 }
 
@@ -24,8 +24,8 @@ impl Axis {
         Axis::with_exponent(lo, hi, most, exponent_of(lo.abs().max(hi.abs())))
     }
 
-    /// Returns two axes that leave the same power of ten out of their numbers, as those of a map
-    /// should, unless one of them is far longer.
+    /// Returns two axes that leave the same power of ten out of their numbers, as is best for a
+    /// map, unless one of them is far longer.
     pub(crate) fn pair(x: (f64, f64), y: (f64, f64), most: [usize; 2]) -> [Axis; 2] {
         let ends = [x, y].map(|(lo, hi)| widen(lo, hi));
         let mut exponents = ends.map(|(lo, hi)| exponent_of(lo.abs().max(hi.abs())));
@@ -59,7 +59,7 @@ impl Axis {
         let every = decades.div_ceil(most.max(2)).max(1);
         let mut ticks = Vec::new();
         for decade in first..=last {
-            // Those that 1 is among, for most shares and ratios begin or end there.
+            // The marked decades include 1, because most shares and ratios begin or end there.
             let marked = decade.rem_euclid(every as i32) == 0;
             let text = if marked { power(decade) } else { String::new() };
             ticks.push((10_f64.powi(decade), text));
@@ -88,7 +88,7 @@ impl Axis {
         Axis::linear(lo, hi, most + 2)
     }
 
-    /// Returns the place of `value` on the axis: 0 at the low end, 1 at the high end.
+    /// Returns the position of `value` on the axis: 0 at the low end, 1 at the high end.
     pub(crate) fn share(&self, value: f64) -> f64 {
         if self.log {
             (value / self.lo).log10() / (self.hi / self.lo).log10()
@@ -97,7 +97,7 @@ impl Axis {
         }
     }
 
-    /// Returns the value at a place on the axis; inverse of [`Axis::share`].
+    /// Returns the value at a position on the axis; inverse of [`Axis::share`].
     pub(super) fn value(&self, share: f64) -> f64 {
         match self.log {
             true => self.lo * (self.hi / self.lo).powf(share),
@@ -112,12 +112,13 @@ impl Axis {
         Axis { lo: 0.0, hi, log: false, ticks, exponent: 0, upright: None }
     }
 
-    /// Returns the axis with its names upright, which take so much more room; none for no more.
+    /// Returns the axis with upright names, which take this much more room. At zero, names are not
+    /// upright.
     pub(super) fn upright(self, extra: f64) -> Axis {
         Axis { upright: Some(extra).filter(|extra| *extra > 0.0), ..self }
     }
 
-    /// Returns an axis that is longer by this share, the middle of which has a name.
+    /// Returns an axis that is longer by this share; the middle of the added part has a name.
     pub(super) fn longer(mut self, share: f64, name: &str) -> Axis {
         self.ticks.push((self.value(1.0 + 0.6 * share), name.to_owned()));
         Axis { hi: self.value(1.0 + share), ..self }
@@ -138,7 +139,7 @@ impl Axis {
     }
 }
 
-/// An axis as plotters asks for it: bold key points have numbers, light ones have none.
+/// The axis in the interface of plotters: bold key points have numbers, light ones have none.
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -185,8 +186,8 @@ fn round_step(step: f64) -> f64 {
     round.into_iter().find(|&r| r >= step * (1.0 - 1e-9)).unwrap_or(10.0 * decade)
 }
 
-/// Returns the power of ten, a multiple of three, to leave out of numbers up to `largest`; zero
-/// where they read well as they are.
+/// Returns the power of ten, a multiple of three, to leave out of numbers up to `largest`; zero if
+/// the numbers are readable without it.
 fn exponent_of(largest: f64) -> i32 {
     let digits = largest.log10().floor() as i32;
     if (-2..=4).contains(&digits) { 0 } else { digits.div_euclid(3) * 3 }
@@ -199,7 +200,7 @@ fn number(value: f64, decimals: usize) -> String {
     if value < 0.0 && !zero { format!("−{text}") } else { text }
 }
 
-/// Returns 10ⁿ in superscript digits; 1 and 10 as they are.
+/// Returns 10ⁿ in superscript digits, but plain 1 and 10.
 fn power(exponent: i32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let superscript = |c: char| c.to_digit(10).map_or('⁻', |d| DIGITS[d as usize]);

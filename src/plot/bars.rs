@@ -17,9 +17,9 @@ use plotters::series::LineSeries;
 pub struct BarSeries {
     /// Its name in the legend.
     pub name: String,
-    /// One for each category; none, or one that is negative or not finite, leaves a gap.
+    /// One for each category. A missing, negative or not finite value leaves a gap.
     pub values: Vec<Option<f64>>,
-    /// The series, by number, that this one belongs to: it takes that one's colour, lighter.
+    /// The index of the series that this one belongs to: it has the same colour, but lighter.
     pub paired_with: Option<usize>,
 }
 
@@ -38,11 +38,11 @@ pub struct Bars {
     pub categories: Vec<String>,
     /// Whether bars stand on a logarithmic axis, from a power of ten below all of them.
     pub log_y: bool,
-    /// A height to mark with a line across, as 1 for ratios.
+    /// A height to mark with a horizontal line, such as 1 for ratios.
     pub mark: Option<f64>,
     /// The bars of each category, in the order of the legend.
     pub series: Vec<BarSeries>,
-    /// How large the picture is.
+    /// The size of the picture.
     pub size: Size,
 }
 
@@ -51,7 +51,7 @@ const HEIGHT: f64 = 760.0;
 /// Share of a category's room that its bars take.
 const FILLED: f64 = 0.76;
 const SWATCH: f64 = 26.0;
-/// Most length of an upright name.
+/// Largest length of an upright name.
 const HIGHEST_NAME: f64 = 220.0;
 
 impl Bars {
@@ -62,7 +62,7 @@ impl Bars {
         let values = || self.series.iter().flat_map(|s| &s.values).filter_map(drawn);
         let highest = Some(values().fold(0.0, f64::max)).filter(|h| *h > 0.0).unwrap_or(1.0);
         let ticks = (HEIGHT / 90.0) as usize;
-        // Counts have no halves.
+        // Counts have no fractions.
         let is_whole = values().all(|value| value.fract() == 0.0);
         let ticks = if is_whole { ticks.min(highest.min(1e3) as usize + 1) } else { ticks };
         let y = match self.log_y {
@@ -80,7 +80,7 @@ impl Bars {
         let (mut drawing, area) =
             frame::sheet(titles, &self.size, [WIDTH, HEIGHT], [left, legend], 0.0);
         let room = area.width() / self.categories.len().max(1) as f64;
-        // Names that are wider than their room are written upright.
+        // Names wider than their room are upright.
         let names = || self.categories.iter().map(String::as_str);
         let widest = names().map(|name| font::width(name, frame::NUMBERS, false));
         let widest = widest.fold(0.0, f64::max);

@@ -14,14 +14,14 @@ use std::convert::Infallible;
 
 /// A [`Picture`](super::Picture) as a back end of plotters.
 ///
-/// A coordinate of plotters is 1/64 of a picture unit, so that curves are smooth; sizes of strokes,
-/// fonts and margins are in the same unit: multiply picture units by [`Canvas::UNIT`]. Text is set
-/// in the built-in font, whichever family is named.
+/// A coordinate of plotters is 1/64 of a picture unit, so that curves are smooth. Sizes of strokes,
+/// fonts and margins are in the same unit: multiply picture units by [`Canvas::UNIT`]. Text always
+/// has the built-in font, for any font family.
 #[derive(Debug)]
 pub struct Canvas<'a>(pub(super) &'a mut Drawing);
 
 impl Canvas<'_> {
-    /// Coordinates of plotters to the picture unit.
+    /// Coordinates of plotters per picture unit.
     pub const UNIT: i32 = 64;
 }
 
@@ -41,7 +41,7 @@ fn rgb(color: BackendColor) -> Rgb {
     [color.rgb.0, color.rgb.1, color.rgb.2]
 }
 
-/// Returns the style of a stroke so many picture units wide.
+/// Returns the style of a stroke with this width in picture units.
 pub(super) fn stroke([r, g, b]: Rgb, width: f64) -> ShapeStyle {
     ShapeStyle { color: RGBAColor(r, g, b, 1.0), filled: false, stroke_width: px(width) as u32 }
 }
@@ -51,7 +51,7 @@ pub(super) fn filled([r, g, b]: Rgb, opacity: f64) -> ShapeStyle {
     ShapeStyle { color: RGBAColor(r, g, b, opacity), filled: true, stroke_width: 0 }
 }
 
-/// Returns the style of a text whose em is so many picture units.
+/// Returns the style of a text whose em has this many picture units.
 pub(super) fn letters(em: f64, [r, g, b]: Rgb) -> TextStyle<'static> {
     ("sans-serif", f64::from(px(em))).into_font().color(&RGBColor(r, g, b))
 }

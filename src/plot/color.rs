@@ -1,40 +1,39 @@
 //! Perceptual colour scales.
 //!
-//! Those of d3-scale-chromatic: viridis and magma of Smith, van der Walt and Firing (matplotlib 2.0),
-//! the others of ColorBrewer (Harrower and Brewer, "ColorBrewer.org", The Cartographic Journal 40,
-//! 2003): RdBu with blue for the negative side, PRGn with green for it, YlOrRd without its palest
-//! quarter, and the darker half of Reds.
+//! The scales come from d3-scale-chromatic. Viridis and magma are by Smith, van der Walt and Firing
+//! (matplotlib 2.0). The others are by ColorBrewer (Harrower and Brewer, "ColorBrewer.org", The
+//! Cartographic Journal 40, 2003): RdBu with blue for the negative side, PRGn with green for it,
+//! YlOrRd without its palest quarter, and the darker half of Reds.
 
 use crate::evaluate::ROUNDING;
 use crate::grid::sample::finite_range;
 use colorous::Gradient;
 
-/// The kind of values, which decides where their colours begin and end.
+/// The kind of values, which determines the values at the ends of the colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scale {
-    /// Viridis, from dark to bright: densities. Starts at zero where no value is negative.
+    /// Viridis, from dark to bright: densities. Starts at zero if no value is negative.
     #[default]
     Sequential,
-    /// Viridis up to the map's mark, reds above it: densities with a target. Without a mark the
-    /// same as [`Scale::Sequential`].
+    /// Viridis up to the map's mark, reds above it: densities with a target. Without a mark it
+    /// equals [`Scale::Sequential`].
     Target,
-    /// Magma, from black to bright: magnitudes of fields. Starts at zero where no value is
-    /// negative.
+    /// Magma, from black to bright: magnitudes of fields. Starts at zero if no value is negative.
     Magnitude,
-    /// Grey at zero, from yellow to dark red above it, however little: for amounts above a target.
+    /// Grey at zero, and from yellow to dark red for any value above it: amounts above a target.
     Overflow,
     /// Blue, white, red, symmetric about zero: potential and field components.
     Diverging,
 }
 
-/// A colour map, in place of the one that a [`Scale`] has by itself.
+/// A colour map that replaces the default one of a [`Scale`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Colors {
     /// From dark blue over green to yellow.
     Viridis,
     /// From black over purple to pale yellow.
     Magma,
-    /// From white to black, as for print without colours.
+    /// From white to black, for print without colours.
     Grey,
     /// From blue over white to red, for values of both signs.
     RedBlue,
@@ -42,17 +41,17 @@ pub enum Colors {
     PurpleGreen,
 }
 
-/// How values spread over a [`Scale`]'s colours.
+/// The distribution of values over a [`Scale`]'s colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Shading {
     /// In proportion, up to the largest value.
     #[default]
     Linear,
-    /// In proportion, up to the value that 99.5 % of the bins that are not zero stay below, where
-    /// the largest is more than twice that: a few bins far above all others leave no shades for
-    /// them. For a [`Scale::Overflow`] it is the value that 95 % of the bins above zero stay below,
-    /// and for a [`Scale::Target`] the same of the values above the mark, and at most four times
-    /// the mark.
+    /// In proportion, up to the 99.5 % quantile of the bins that are not zero, if the largest value
+    /// is more than twice that. Otherwise a few very large values would leave no shades for all
+    /// other bins. For a [`Scale::Overflow`] the end is the 95 % quantile of the bins above zero.
+    /// For a [`Scale::Target`] it is the same quantile of the values above the mark, and at most
+    /// four times the mark.
     Clipped,
     /// By the logarithm, over four decades below the largest value. A [`Scale::Diverging`] stays
     /// linear.
@@ -88,7 +87,7 @@ pub(super) const GRID: Rgb = [0xe6, 0xe6, 0xe6];
 pub(super) const FINE_GRID: Rgb = [0xf3, 0xf3, 0xf3];
 
 /// Colours for curves: Okabe and Ito, "Color Universal Design" (2002), distinguishable with every
-/// common colour vision; their yellow is left out, being too light for a line on white.
+/// common colour vision. Their yellow is left out: it is too light for a line on white.
 pub(super) const CURVES: [Rgb; 7] = [
     [0x00, 0x72, 0xb2],
     [0xd5, 0x5e, 0x00],
@@ -99,8 +98,8 @@ pub(super) const CURVES: [Rgb; 7] = [
     [0x00, 0x00, 0x00],
 ];
 
-/// Returns the colour of every series: that of the one it is paired with, else the next of
-/// `colors`.
+/// Returns the colour of every series: the colour of the series it is paired with, or otherwise the
+/// next of `colors`.
 pub(super) fn paired(
     pairs: impl Iterator<Item = Option<usize>>,
     mut colors: impl Iterator<Item = Rgb>,
@@ -116,16 +115,16 @@ pub(super) fn paired(
 /// The colour of bins without overflow in a map of overflow.
 const NO_OVERFLOW: Rgb = [0xe4, 0xe6, 0xe8];
 
-/// Shades a scale is divided into; few enough for an image to compress well.
+/// Shades of a scale, few enough for an image to compress well.
 const SHADES: usize = 256;
 
-/// A stretch of a gradient, from one share of it to another.
+/// A part of a gradient, from one share of it to another.
 #[derive(Clone, Copy)]
 struct Stretch(Gradient, f64, f64);
 
 /// Colours above a target.
 const REDS: Stretch = Stretch(colorous::REDS, 0.5, 1.0);
-/// Colours of a stretch that a page has, evenly spaced.
+/// Number of evenly spaced colours of a gradient's part on a page.
 #[cfg(feature = "cli")]
 const POINTS: usize = 17;
 
@@ -143,13 +142,13 @@ impl Stretch {
 }
 
 impl Scale {
-    /// Returns evenly spaced colours, lowest first; of [`Scale::Target`] those up to the mark.
+    /// Returns evenly spaced colours, lowest first; for [`Scale::Target`] only up to the mark.
     #[cfg(feature = "cli")]
     pub(crate) fn points(self) -> impl Iterator<Item = Rgb> {
         self.stretch(None).points()
     }
 
-    /// Returns those of [`Scale::Target`] above the mark.
+    /// Returns the colours of [`Scale::Target`] above the mark.
     #[cfg(feature = "cli")]
     pub(crate) fn points_above_mark() -> impl Iterator<Item = Rgb> {
         REDS.points()
@@ -164,14 +163,14 @@ impl Scale {
             (_, Some(Colors::Viridis)) => Stretch(colorous::VIRIDIS, 0.0, 1.0),
             (_, Some(Colors::Magma)) => Stretch(colorous::MAGMA, 0.0, 1.0),
             (_, Some(Colors::Grey)) => Stretch(colorous::GREYS, 0.0, 1.0),
-            // Those of both signs are for such values alone.
+            // Colour maps for both signs are only for such values.
             (Scale::Sequential | Scale::Target, _) => Stretch(colorous::VIRIDIS, 0.0, 1.0),
             (Scale::Magnitude, _) => Stretch(colorous::MAGMA, 0.0, 1.0),
             (Scale::Overflow, _) => Stretch(colorous::YELLOW_ORANGE_RED, 0.25, 1.0),
         }
     }
 
-    /// Whether its low values are bright, so that marks on it are dark.
+    /// Whether its low values are bright, so that marks on it must be dark.
     pub(super) fn is_bright(self, colors: Option<Colors>) -> bool {
         let grey = colors == Some(Colors::Grey);
         matches!(self, Scale::Diverging | Scale::Overflow) || grey
@@ -184,22 +183,22 @@ pub(crate) struct Palette {
     pub(crate) lo: f64,
     pub(crate) hi: f64,
     log: bool,
-    /// Whether zero has a shade of its own, the first.
+    /// Whether zero has a separate shade, the first.
     zero_apart: bool,
     shades: [Rgb; SHADES],
-    /// The colour of what is not a number.
+    /// The colour of NaN.
     pub(super) odd: Rgb,
 }
 
-/// Settings that decide the colours of a map beside its values.
+/// Settings besides the values that determine the colours of a map.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Look {
     pub(crate) scale: Scale,
     pub(crate) shading: Shading,
     pub(crate) colors: Option<Colors>,
-    /// A value that the scale shall hold where any value reaches it; a target density.
+    /// A value that the scale must include if any value reaches it; a target density.
     pub(crate) mark: Option<f64>,
-    /// The ends; the values' own unless given.
+    /// The ends of the scale; by default from the values.
     pub(crate) range: Option<(f64, f64)>,
 }
 
@@ -209,7 +208,7 @@ impl Look {
         let given = self.range.filter(|(lo, hi)| lo < hi && lo.is_finite() && hi.is_finite());
         let is_log = self.shading == Shading::Log && self.scale != Scale::Diverging;
         let (lo, hi, log) = match given {
-            // Four decades where the low end has no logarithm.
+            // Four decades if the low end has no logarithm.
             Some((lo, hi)) if is_log && hi > 0.0 => {
                 (if lo > 0.0 { lo } else { hi * LEAST_OF_LOG }, hi, true)
             }
@@ -219,11 +218,11 @@ impl Look {
         Palette::new(self, lo, hi, log)
     }
 
-    /// Returns the ends for `values`, and whether colours go by the logarithm.
+    /// Returns the ends for `values`, and whether colours are logarithmic.
     fn ends(&self, values: &[f64]) -> (f64, f64, bool) {
         let scale = self.scale;
         let (lo, hi) = ends(scale, finite_range(values).unwrap_or((0.0, 1.0)));
-        // Where any value reaches the mark, the scale does.
+        // If any value reaches the mark, so does the scale.
         let with_mark = |end: f64| self.mark.map_or(end, |mark| end.max(1.1 * mark).min(hi));
         match (self.shading, scale, self.mark) {
             (Shading::Clipped, Scale::Target, Some(mark)) if hi > mark => {
@@ -264,7 +263,7 @@ impl Palette {
                 Palette { zero_apart: true, shades, ..empty }
             }
             (Scale::Target, Some(mark)) if mark > lo && mark < hi => {
-                // A shade is above the mark where all of its values are.
+                // A shade is above the mark if all of its values are.
                 let low_end = |k: usize| k as f64 / SHADES as f64;
                 let at = empty.share(mark);
                 let darkest = empty.share(hi.max(DARKEST * mark));
@@ -278,7 +277,7 @@ impl Palette {
         }
     }
 
-    /// Returns the same with what is not a number as what is absent.
+    /// Returns the same palette, which draws NaN as absent if `absent`.
     pub(crate) fn with_absent(self, absent: bool) -> Palette {
         Palette { odd: if absent { ABSENT } else { NOT_FINITE }, ..self }
     }
@@ -288,26 +287,26 @@ impl Palette {
         self.log
     }
 
-    /// Returns the place of a value between the ends, 0 to 1, beyond them less or more.
+    /// Returns the position of a value between the ends, 0 to 1; outside them it is less or more.
     fn share(&self, value: f64) -> f64 {
         if self.log {
             (value.max(self.lo) / self.lo).ln() / (self.hi / self.lo).ln()
         } else {
-            // Halved, for the difference of two finite numbers need not be finite.
+            // Halved, because the difference of two finite numbers may be infinite.
             (value / 2.0 - self.lo / 2.0) / (self.hi / 2.0 - self.lo / 2.0)
         }
     }
 
-    /// Returns the shade of `value`, from 0; beyond the ends, the end's. None for what is not
-    /// finite.
+    /// Returns the shade of `value`, from 0; outside the ends, the shade of the end. `None` if
+    /// `value` is not finite.
     pub(crate) fn shade(&self, value: f64) -> Option<u8> {
-        // A shade per equal share of the range.
+        // Each shade has an equal share of the range.
         let least = usize::from(self.zero_apart && value > 0.0);
         let shade = ((self.share(value) * SHADES as f64) as usize).max(least);
         value.is_finite().then(|| shade.min(SHADES - 1) as u8)
     }
 
-    /// Returns the colour of `value`; beyond the ends, the end's colour.
+    /// Returns the colour of `value`; outside the ends, the colour of the end.
     pub(super) fn color(&self, value: f64) -> Rgb {
         self.shade(value).map_or(self.odd, |shade| self.shades[usize::from(shade)])
     }
@@ -318,16 +317,16 @@ impl Palette {
     }
 }
 
-/// The darkest red is for values so many times the mark at least, that a little above it looks
-/// little.
+/// The darkest red is for values of at least this many times the mark, so that a small excess looks
+/// small.
 const DARKEST: f64 = 1.5;
-/// The low end of a logarithmic scale over its high end, at least: four decades.
+/// Least ratio of the low end of a logarithmic scale to its high end: four decades.
 const LEAST_OF_LOG: f64 = 1e-4;
-/// The end of a clipped scale with a target, over the target, at most: values below the target keep
-/// a quarter of the shades.
+/// Largest end of a clipped scale with a target, over the target: values below the target keep a
+/// quarter of the shades.
 const MOST_TARGETS: f64 = 4.0;
 
-/// Returns where a clipped scale ends that holds this share of the sizes above zero, when that is
+/// Returns the end of a clipped scale that includes this share of the sizes above zero, if it is
 /// less than half of `largest`.
 fn clipped(sizes: impl Iterator<Item = f64>, held: f64, largest: f64) -> Option<f64> {
     let mut sizes: Vec<f64> = sizes.filter(|v| v.is_finite() && *v > 0.0).collect();

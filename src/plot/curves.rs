@@ -20,9 +20,9 @@ pub struct Series {
     /// Points `(x, y)` in drawing order. A point that is not finite (or beyond
     /// ±10³⁰⁰), or not above zero on a logarithmic axis, leaves a gap.
     pub points: Vec<(f64, f64)>,
-    /// The series, by number, that this one belongs to: it takes that one's colour and is dashed.
+    /// The index of the series that this one belongs to: it has the same colour and is dashed.
     pub paired_with: Option<usize>,
-    /// Whether its points are drawn as dots alone, without a line between them.
+    /// Whether its points are drawn only as dots, without a line between them.
     pub dots: bool,
 }
 
@@ -43,17 +43,17 @@ pub struct Curves {
     pub log_y: bool,
     /// The curves, in the order of the legend.
     pub series: Vec<Series>,
-    /// How large the picture is.
+    /// The size of the picture.
     pub size: Size,
 }
 
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 760.0;
-/// Coordinates of plotters across a column of the bitmap, within which points look alike.
+/// Coordinates of plotters across a column of the bitmap, within which points look the same.
 const COLUMN: f64 = Canvas::UNIT as f64 / 2.0;
 const LINE: f64 = 3.5;
 const DASH: f64 = 11.0;
-/// Curves of at most this many points show each of them as a dot.
+/// Curves of at most this many points show each point as a dot.
 const DOTS: usize = 40;
 const DOT: f64 = 5.5;
 /// Width of the white rim around a dot.
@@ -71,7 +71,7 @@ impl Curves {
             frame::sheet(titles, &self.size, [WIDTH, HEIGHT], [left, legend], 0.0);
         let axes = [(&x, self.x_label.as_str()), (&y, self.y_label.as_str())];
         frame::chart(&mut drawing, &area, axes, [true; 2], |chart| {
-            // Points lie on the lines of all series, so that no line hides one.
+            // Points are drawn over the lines of all series, so that no line hides one.
             for lines in [true, false] {
                 for (series, color) in self.series.iter().zip(self.colors()) {
                     self.runs(series).try_for_each(|run| match lines {
@@ -102,7 +102,7 @@ impl Curves {
         fits(x, self.log_x) && fits(y, self.log_y)
     }
 
-    /// Returns the stretches of a curve between gaps.
+    /// Returns the parts of a curve between gaps.
     fn runs<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = &'a [(f64, f64)]> {
         series.points.split(|&p| !self.drawable(p)).filter(|run| !run.is_empty())
     }
@@ -116,7 +116,7 @@ impl Curves {
         let x = if self.log_x {
             Axis::logarithmic(lo_x, hi_x, ticks_x)
         } else {
-            // Iterations have no halves.
+            // Iterations have no fractions.
             let whole = points().all(|p| p.0.fract() == 0.0);
             let most =
                 if whole { ticks_x.min((hi_x - lo_x).min(1e3) as usize + 1) } else { ticks_x };
@@ -128,7 +128,7 @@ impl Curves {
         let y = if self.log_y {
             Axis::logarithmic(lo_y, hi_y, ticks_y)
         } else {
-            // Zero is shown where that leaves the curves half of the height.
+            // Zero is shown if that leaves the curves half of the height.
             let lo = if lo_y > 0.0 && lo_y < hi_y / 2.0 { 0.0 } else { lo_y };
             Axis::rounded(lo, hi_y, ticks_y)
         };
@@ -136,7 +136,7 @@ impl Curves {
     }
 }
 
-/// Returns seven colours, then lighter ones of the same hues, again and again.
+/// Returns seven colours, then lighter ones of the same hues, repeatedly.
 fn colors() -> impl Iterator<Item = Rgb> {
     let lighter = CURVES.map(|c| c.map(|v| v / 2 + 0x70));
     CURVES.into_iter().chain(lighter).cycle()
@@ -145,11 +145,11 @@ fn colors() -> impl Iterator<Item = Rgb> {
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (lo, hi) =
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
-    // Positive, so that it serves a logarithmic axis too.
+    // Positive, so that it also suits a logarithmic axis.
     if lo <= hi { (lo, hi) } else { (1.0, 10.0) }
 }
 
-/// Draws the line through a stretch of points, dashed if the series is paired.
+/// Draws the line through a part of the points, dashed if the series is paired.
 fn draw_line(
     chart: &mut Chart<'_, '_>,
     run: &[(f64, f64)],
@@ -172,7 +172,7 @@ fn draw_line(
     Ok(())
 }
 
-/// Draws the points of a stretch as dots if they are few.
+/// Draws the points of a part as dots if they are few.
 fn draw_dots(
     chart: &mut Chart<'_, '_>,
     run: &[(f64, f64)],
@@ -209,8 +209,8 @@ fn sample(drawing: &mut Drawing, (left, y): Point, (series, color): (&Series, Rg
     }
 }
 
-/// Keeps the first, lowest, highest and last of the points in one column of the picture: the drawing
-/// stays the same, however many there are.
+/// Keeps the first, lowest, highest and last of the points in one column of the picture. The
+/// drawing stays the same for any number of points.
 fn thin_out(points: &[Point], column: impl Fn(&Point) -> f64) -> Vec<Point> {
     let mut kept = Vec::new();
     for group in points.chunk_by(|a, b| column(a).round() == column(b).round()) {

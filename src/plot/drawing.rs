@@ -9,7 +9,7 @@ use super::geometry::{Area, Point};
 use super::size::Size;
 use tiny_skia::{Path, PathBuilder, Transform};
 
-/// Letters of a text beyond these are never drawn: no picture has room for them.
+/// Letters of a text beyond this number are never drawn: no picture has room for them.
 const MOST_LETTERS: usize = 400;
 /// The smallest size to which a text is reduced, over its own size.
 pub(super) const SMALLEST: f64 = 0.6;
@@ -23,7 +23,7 @@ pub(super) struct Pixels {
 }
 
 impl Pixels {
-    /// Returns pixels of the colours that `color` gives of a column and a row.
+    /// Returns pixels whose colours `color` computes from column and row.
     pub(super) fn from_fn(
         width: usize,
         height: usize,
@@ -51,7 +51,7 @@ pub(super) enum Align {
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     pub(super) text: String,
-    /// Where the aligned end of the base line lies.
+    /// The position of the aligned end of the base line.
     pub(super) at: Point,
     /// Font size in picture units.
     pub(super) em: f64,
@@ -64,7 +64,7 @@ pub(super) struct Text {
 
 #[derive(Clone, Debug)]
 pub(super) enum Item {
-    /// A stroke of the given width, closed if it ends where it begins, or a filled outline.
+    /// A stroke of the given width, closed if it ends at its start, or a filled outline.
     Path {
         points: Vec<Point>,
         width: Option<f64>,
@@ -80,7 +80,7 @@ pub(super) enum Item {
 }
 
 impl Item {
-    /// Returns it so far to the right.
+    /// Returns the item moved to the right by this distance.
     pub(super) fn moved(&self, by: f64) -> Item {
         let mut item = self.clone();
         match &mut item {
@@ -179,7 +179,7 @@ impl Text {
         self.cut(width)
     }
 
-    /// Shortens it with an ellipsis where it is wider than `width`.
+    /// Shortens it with an ellipsis if it is wider than `width`.
     pub(super) fn cut(mut self, width: f64) -> Text {
         let width = width + 0.01; // letters have f32 positions
         if self.width() <= width {

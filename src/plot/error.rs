@@ -3,10 +3,10 @@
 use crate::memory::{OutOfMemory, require};
 use std::path::PathBuf;
 
-/// Most pixels of a picture, whatever its format (2^28: 16384 x 16384).
+/// Most pixels of a picture in any format (2^28: 16384 x 16384).
 pub const MAX_PIXELS: usize = 1 << 28;
 
-/// Bytes of a pixel while a picture is drawn: its value, its colour as drawn, as kept and as
+/// Bytes per pixel while a picture is drawn: the value, and the colour as drawn, as stored and as
 /// filtered.
 const BYTES_PER_PIXEL: u64 = 24;
 
@@ -14,10 +14,10 @@ const BYTES_PER_PIXEL: u64 = 24;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlotError {
-    /// A file name that ends neither in `.png` nor in `.svg` nor in `.pdf`.
+    /// A file name that ends in none of `.png`, `.svg` and `.pdf`.
     #[error("{}: expected a file name that ends in .png, .svg or .pdf", .0.display())]
     Extension(PathBuf),
-    /// A width or a font that no picture has.
+    /// A width or a font size that no picture has.
     #[error("{width} mm with a font of {font} pt: expected 10 to 2000 mm and 2 to 200 pt")]
     Size {
         /// Millimetres.
@@ -76,7 +76,7 @@ pub enum PlotError {
     Draw(String),
 }
 
-/// Checks that a picture of so many pixels may be drawn.
+/// Checks that a picture of this many pixels may be drawn.
 pub(super) fn check_pixels(width: usize, height: usize) -> Result<(), PlotError> {
     match width.checked_mul(height).filter(|&pixels| pixels <= MAX_PIXELS) {
         Some(pixels) => Ok(require("the pixels", BYTES_PER_PIXEL * pixels as u64)?),

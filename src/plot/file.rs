@@ -1,4 +1,4 @@
-//! Picture formats, and files that appear whole or not at all.
+//! Picture formats, and files that are written whole or not at all.
 
 use super::error::PlotError;
 use std::path::Path;
@@ -27,7 +27,7 @@ impl Format {
     /// Returns the format that `path`'s extension names, in either case.
     ///
     /// # Errors
-    /// When it is none of `.png`, `.svg` and `.pdf`.
+    /// If it is none of `.png`, `.svg` and `.pdf`.
     pub fn of(path: &Path) -> Result<Format, PlotError> {
         let extension = path.extension().unwrap_or_default();
         let named = |format: &Format| extension.eq_ignore_ascii_case(format.extension());

@@ -1,4 +1,4 @@
-//! Animations: pictures one after another.
+//! Animations: sequences of pictures.
 
 use super::drawing::failed;
 use super::error::PlotError;
@@ -7,7 +7,7 @@ use super::indexed::Indexed;
 use super::picture::Picture;
 use std::path::Path;
 
-/// Pictures of one size one after another, as an animated GIF that repeats.
+/// A sequence of pictures of one size, as an animated GIF that repeats.
 pub struct Animation {
     /// With the size; `None` before the first picture.
     encoder: Option<([u16; 2], gif::Encoder<Vec<u8>>)>,
@@ -16,7 +16,7 @@ pub struct Animation {
 }
 
 impl Animation {
-    /// Returns an empty animation that shows each picture for so long.
+    /// Returns an empty animation that shows each picture for this time.
     pub fn new(milliseconds: u16) -> Animation {
         Animation { encoder: None, delay: milliseconds / 10 }
     }
@@ -24,7 +24,7 @@ impl Animation {
     /// Appends a picture, in at most 256 of its colours.
     ///
     /// # Errors
-    /// When it is not as large as the first one, or too large for the format, or drawing fails.
+    /// If its size differs from the first one's or is too large for the format, or drawing fails.
     pub fn push(&mut self, picture: &Picture) -> Result<(), PlotError> {
         self.add(picture.indexed()?)
     }
@@ -59,7 +59,7 @@ impl Animation {
     /// Writes the GIF file, whole or not at all.
     ///
     /// # Errors
-    /// When there is no picture or the file cannot be written.
+    /// If there is no picture or the file cannot be written.
     pub fn write(self, path: &Path) -> Result<(), PlotError> {
         let (_, encoder) = self.encoder.ok_or_else(|| failed("an animation of no pictures"))?;
         save(path, &encoder.into_inner().map_err(failed)?)

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 use tiny_skia::{Path, PathBuilder};
 
-/// The family as a style sheet names it, for viewers that draw the text themselves.
+/// The font family in style sheets, for viewers that draw the text themselves.
 pub(super) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
 /// Height of capitals over the font size (OS/2 table, sCapHeight 1493 of 2048).
@@ -19,7 +19,7 @@ fn font(bold: bool) -> &'static FontRef<'static> {
     })[usize::from(bold)]
 }
 
-/// Returns the scale at which a font's em is `em` units.
+/// Returns the scale of a font whose em is `em` units.
 fn scale(font: &FontRef<'static>, em: f64) -> PxScale {
     let per_em = f64::from(font.units_per_em().expect("the built-in font states its em"));
     PxScale::from((em * f64::from(font.height_unscaled()) / per_em) as f32)
@@ -44,12 +44,12 @@ fn letters(text: &str, em: f64, bold: bool) -> (Vec<Glyph>, f64) {
     (glyphs, f64::from(x))
 }
 
-/// Returns the width of one line of text, in the unit of `em`: as pixels, or as text where that is
-/// wider.
+/// Returns the width of one line of text, in the unit of `em`. It is the width in the PNG, or in a
+/// viewer's font if that is larger.
 pub(super) fn width(text: &str, em: f64, bold: bool) -> f64 {
     let unknown = text.chars().filter(|&c| !has(c)).count();
     let shown = letters(&legible(text), em, bold).1;
-    // Others' fonts have letters of about one em for what this one has not.
+    // Viewers use other fonts for unknown letters, which are about one em wide.
     if unknown == 0 {
         shown
     } else {
@@ -62,8 +62,8 @@ fn has(c: char) -> bool {
     font(false).glyph_id(c).0 != 0
 }
 
-/// Returns the text with letters that the font does not have, as Chinese ones, by their numbers in
-/// Unicode, since a box would be unreadable.
+/// Returns the text with unknown letters, such as Chinese ones, replaced by their Unicode numbers,
+/// because a box would be unreadable.
 pub(super) fn legible(text: &str) -> Cow<'_, str> {
     if text.chars().all(has) {
         return text.into();
@@ -75,8 +75,8 @@ pub(super) fn legible(text: &str) -> Cow<'_, str> {
     text.chars().map(one).collect()
 }
 
-/// Returns the outlines of a text's letters, to be filled by the nonzero rule: its base line starts
-/// at the origin, x to the right and y downward. `None` if no letter has any.
+/// Returns the outlines of a text's letters, to be filled by the nonzero rule. The base line starts
+/// at the origin, x to the right and y downward. `None` if no letter has an outline.
 pub(super) fn outlines(text: &str, em: f64, bold: bool) -> Option<Path> {
     let font = font(bold);
     let per_em = font.units_per_em().expect("the built-in font states its em");

@@ -1,4 +1,4 @@
-//! Charts of plotters with axes and titles, the same for every kind of picture.
+//! Charts of plotters with axes and titles, in one style for all kinds of pictures.
 
 use super::axis::Axis;
 use super::canvas::{Canvas, letters, px, stroke};
@@ -27,11 +27,11 @@ const BELOW: f64 = 26.0;
 
 /// Font size of the names in a legend.
 const LEGEND_TEXT: f64 = 24.0;
-/// Distance between them.
+/// Distance between these names.
 const LEGEND_STEP: f64 = 38.0;
-/// Width of the sample before each.
+/// Width of the sample before each name.
 pub(super) const SAMPLE: f64 = 46.0;
-/// Most width of such a name.
+/// Largest width of a name.
 const WIDEST_NAME: f64 = 420.0;
 const TITLE: f64 = 34.0;
 const SUBTITLE: f64 = 25.0;
@@ -48,8 +48,8 @@ pub(super) fn depth(axis: &Axis) -> f64 {
     (2.0 * TICK + widest + 20.0 + LABELS + MARGIN).ceil()
 }
 
-/// Draws a chart with its axes and their labels around `area`, and a grid along the axes that
-/// `mesh` says; `series` draws its content.
+/// Draws a chart with its axes and their labels around `area`, and a grid along the axes in `mesh`;
+/// `series` draws its content.
 pub(super) fn chart(
     drawing: &mut Drawing,
     area: &Area,
@@ -131,8 +131,8 @@ pub(super) fn right(drawing: &mut Drawing, bar: &Area, axis: &Axis, label: &str)
     drawing.text(label.within(bar.height() + 60.0));
 }
 
-/// Draws a legend on the right of `area`: a name for each entry, which `sample` draws a sample of
-/// from its left end.
+/// Draws a legend on the right of `area`. Each entry has a name, and `sample` draws a sample at its
+/// left end.
 pub(super) fn legend<'a, T>(
     drawing: &mut Drawing,
     area: &Area,
@@ -154,8 +154,8 @@ pub(super) fn legend<'a, T>(
     }
 }
 
-/// Returns the width of a legend of these names beside a chart; on paper a third of the picture at
-/// most.
+/// Returns the width of a legend of these names beside a chart; on paper it is at most a third of
+/// the picture.
 pub(super) fn legend_width<'a>(names: impl Iterator<Item = &'a str>, size: &Size) -> f64 {
     let most = size.width.map_or(f64::INFINITY, |across| across / 3.0);
     let width = |name| font::width(name, LEGEND_TEXT, false).min(WIDEST_NAME);
@@ -165,8 +165,8 @@ pub(super) fn legend_width<'a>(names: impl Iterator<Item = &'a str>, size: &Size
     }
 }
 
-/// Returns a picture with its titles, and the area of a chart that is naturally so wide and high, with
-/// `left` and `right` beside it and `above` between titles and chart.
+/// Returns a picture with its titles, and the area of a chart with this natural width and height.
+/// There are `left` and `right` beside the area, and `above` between titles and chart.
 pub(super) fn sheet(
     [title, subtitle]: [&str; 2],
     size: &Size,
@@ -208,7 +208,7 @@ impl Titles {
         Titles { lines }
     }
 
-    /// Returns the room that they take above the plotting area.
+    /// Returns the height that they take above the plotting area.
     pub(super) fn height(&self) -> f64 {
         self.lines.last().map_or(MARGIN, |last| last.at.1 + 22.0)
     }
@@ -221,8 +221,8 @@ impl Titles {
     }
 }
 
-/// Breaks a text into lines that `fits` accepts, at spaces and in words longer than a line; at most
-/// `most` lines, of which the last takes the rest.
+/// Breaks a text into lines that `fits` accepts, at spaces and in words longer than a line. There
+/// are at most `most` lines, and the last takes the rest.
 fn broken(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for mut word in text.split_whitespace() {
@@ -244,7 +244,7 @@ fn broken(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
     lines
 }
 
-/// Returns the width of the longer of both lines.
+/// Returns the width of the longer line.
 pub(super) fn titles_width(title: &str, subtitle: &str) -> f64 {
     font::width(title, TITLE, true).max(font::width(subtitle, SUBTITLE, false))
 }

@@ -25,9 +25,9 @@ use plotters::element::{EmptyElement, PathElement, Polygon, Rectangle};
 
 /// A map over the die as a picture.
 ///
-/// Maps with more bins than pixels are averaged down, so that no bin is left
-/// out; bins of smaller maps are crisp rectangles. Values that are not finite
-/// are drawn in cyan and counted below the picture.
+/// Maps with more bins than pixels are averaged down, so that no bin is left out. Bins of smaller
+/// maps are crisp rectangles. Values that are not finite are drawn in cyan and counted below the
+/// picture.
 #[derive(Clone, Debug)]
 pub struct HeatMap<'a, T> {
     /// The first line: the quantity and the design.
@@ -38,39 +38,40 @@ pub struct HeatMap<'a, T> {
     pub label: String,
     /// One value per bin, `[nx][ny]`.
     pub values: &'a Map<T>,
-    /// Where the bins lie.
+    /// The positions of the bins.
     pub grid: BinGrid,
-    /// How values become colours.
+    /// The scale from values to colours.
     pub scale: Scale,
-    /// Values at the ends of the scale, the lower first. Where there are none, or they are
-    /// no range, the drawn map's own, as [`Scale`] and `shading` say.
+    /// Values at the ends of the scale, the lower first. Without a valid range, the ends follow
+    /// from the drawn map, [`Scale`] and `shading`.
     pub range: Option<(f64, f64)>,
-    /// How values spread over the colours.
+    /// The distribution of values over the colours.
     pub shading: Shading,
-    /// Other colours than the scale's.
+    /// Colours that replace the scale's.
     pub colors: Option<Colors>,
-    /// The meaning of NaN as a bin's value, as "no cells": it is drawn in grey then.
+    /// The meaning of NaN as a bin's value, such as "no cells"; such bins are then grey.
     pub absent: Option<&'a str>,
-    /// A value to mark at the colour bar, and what to call it: the target density.
+    /// A value to mark at the colour bar, and its name: the target density.
     pub mark: Option<(f64, &'a str)>,
     /// Rectangles to outline, in layout units: macros and fixed blocks.
     pub outlines: &'a [Rect],
     /// Layers of rectangles over the map, with a legend below it.
     pub layers: &'a [Layer],
-    /// Rectangles to draw as translucent boxes, in layout units: movable cells.
-    /// More than 20 000 are left out, for they would hide the map.
+    /// Rectangles to draw as translucent boxes, in layout units: movable cells. More than 20 000
+    /// are left out, because they would hide the map.
     pub cells: &'a [Rect],
     /// A field to draw as arrows.
     pub arrows: Option<Arrows<'a, T>>,
     /// Whether the field is drawn as lines along it instead.
     pub streamlines: bool,
-    /// Lines of equal value, so many evenly spaced between the extremes of the values.
+    /// Number of lines of equal value, evenly spaced between the extremes of the values.
     pub contours: usize,
-    /// Whether a line below lists what the picture cannot show, as values beyond the colours' ends.
+    /// Whether a line below lists data that the picture cannot show, such as values beyond the
+    /// colours' ends.
     pub note: bool,
     /// The unit of the axes.
     pub unit: LengthUnit,
-    /// How large the picture is.
+    /// The size of the picture.
     pub size: Size,
 }
 
@@ -79,9 +80,9 @@ pub struct HeatMap<'a, T> {
 pub struct Layer {
     /// Its name in the legend.
     pub name: String,
-    /// Layout units; those off the die are left out.
+    /// In layout units; rectangles off the die are left out.
     pub rects: Vec<Rect>,
-    /// Names of the first rectangles, drawn where there is room.
+    /// Names of the first rectangles, drawn if there is room.
     pub names: Vec<String>,
     /// Red, green, blue.
     pub color: [u8; 3],
@@ -89,15 +90,15 @@ pub struct Layer {
     pub opacity: f64,
 }
 
-/// On paper the map is at most this many times as high as the picture is wide.
+/// On paper the map's height is at most this many times the picture's width.
 const HIGHEST: f64 = 1.2;
-/// Height of the arrow at an end of the colour bar beyond which there are values.
+/// Height of the arrow at an end of the colour bar with values beyond it.
 const BEYOND: f64 = 26.0;
-/// Longer side of the map in picture units, about.
+/// Approximate longer side of the map in picture units.
 const LONG: usize = 1280;
-/// The longer side is at most this many times the shorter; beyond, axes are not to one scale.
+/// The longer side is at most this many times the shorter; beyond, axes differ in scale.
 const MOST_STRETCHED: f64 = 8.0;
-/// Least height of the room for the map; a flatter map stands in its middle.
+/// Least height of the room for the map; a flatter map is in its middle.
 const LEAST_ROOM: f64 = 360.0;
 /// Least width of a picture: room for the note.
 const LEAST_WIDTH: f64 = 960.0;
@@ -141,12 +142,12 @@ impl<'a, T: Real> HeatMap<'a, T> {
     /// Lays out the picture.
     ///
     /// # Errors
-    /// When a map does not have the grid's bins, or the picture would have more pixels than
+    /// If a map does not have the grid's bins, or the picture would have more pixels than
     /// [`MAX_PIXELS`](super::MAX_PIXELS) or than fit into memory.
     pub fn draw(&self) -> Result<Picture, PlotError> {
         self.check()?;
         let (width, height) = drawn_size(&self.grid);
-        // On paper the colours are those that the picture has on a screen.
+        // On paper the colours are the same as on a screen.
         let on_screen = shrink(self.values, width, height);
         let palette = self.palette(&on_screen);
         let ends = beyond(&on_screen, &palette);
@@ -196,7 +197,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
         look.palette(drawn.as_slice()).with_absent(self.absent.is_some())
     }
 
-    /// Returns the map alone, one pixel a bin.
+    /// Returns only the map, one pixel per bin.
     #[cfg(feature = "cli")]
     pub(crate) fn image(&self) -> Indexed {
         let map = self.values.map(|v| v.widen());
@@ -223,8 +224,8 @@ impl<'a, T: Real> HeatMap<'a, T> {
         Ok(())
     }
 
-    /// Colours of a mark and its rim that show on the scale: one of them on
-    /// dark shades, the other on bright ones.
+    /// Colours of a mark and its rim that are visible on the scale: one of them on dark shades, the
+    /// other on bright ones.
     fn contrast(&self) -> (Rgb, Rgb) {
         match self.scale.is_bright(self.colors) {
             true => (INK, WHITE),
@@ -241,7 +242,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
         let mean = cells().map(|cell| cell.area().sqrt()).sum::<f64>() / cells().count() as f64;
         let (color, _) = self.contrast();
         chart.draw_series(cells().map(|c| Rectangle::new(self.corners(c), filled(color, 0.2))))?;
-        // Outlines where they leave room between them, with a bright rim where they leave more.
+        // Outlines if they leave room between them, with a bright rim if they leave more.
         let at = |x: f64| f64::from(chart.backend_coord(&(x, 0.0)).0) / f64::from(Canvas::UNIT);
         let [(left, _), (right, _)] = self.corners(&Rect::at(die.xl, die.yl, mean, mean));
         let size = at(right) - at(left);
@@ -252,7 +253,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
         Ok(())
     }
 
-    /// Draws contours and streamlines, these with an arrow in their middle.
+    /// Draws contours, and streamlines with an arrow in their middle.
     fn draw_lines(&self, chart: &mut Chart<'_, '_>) -> frame::Drawn {
         let die = self.grid.die();
         let at = |&(x, y): &Point| {
@@ -309,7 +310,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
             (xl < xh && yl < yh).then(|| area.within(&inside))
         };
         let outline = |drawing: &mut Drawing, area: &Area, (color, rim): (Rgb, Rgb), thin: f64| {
-            // A smaller one would be nothing but its rim.
+            // A smaller one would consist only of its rim.
             if area.width().max(area.height()) >= 3.0 {
                 drawing.line(area.outline(), 4.0 * thin, rim);
                 drawing.line(area.outline(), 2.0 * thin, color);
@@ -326,7 +327,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
                 if layer.opacity > 0.0 {
                     drawing.polygon(area.outline(), layer.color, layer.opacity);
                 }
-                // Lines that nothing fills are thicker.
+                // Outlines without a fill are thicker.
                 let thick = if layer.opacity > 0.0 { 1.0 } else { 1.0 + thin };
                 outline(drawing, &area, (layer.color, WHITE), thick);
                 let Some(name) = layer.names.get(k) else { continue };
@@ -346,8 +347,8 @@ impl<'a, T: Real> HeatMap<'a, T> {
         }
     }
 
-    /// Returns a note of things the picture cannot show: true extremes, averaging, values not finite;
-    /// and the colours that have a meaning.
+    /// Returns a note of data that the picture cannot show: true extremes, averaging and values
+    /// that are not finite. The note also explains colours with a meaning.
     fn note(&self, layout: &Layout, drawn: &Map<f64>, palette: &Palette) -> Vec<Part> {
         let mut parts = Vec::new();
         if let Some((lo, hi)) = finite_range(self.values.as_slice()) {
@@ -360,7 +361,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
         if palette.is_log() {
             parts.push("colours by the logarithm".to_owned());
         }
-        // To two places, without trailing zeros.
+        // To two decimals, without trailing zeros.
         let per = |n: usize, m: usize| (100.0 * n as f64 / m as f64).round() / 100.0;
         let (x, y) = (per(self.grid.nx(), drawn.nx()), per(self.grid.ny(), drawn.ny()));
         if (x, y) != (1.0, 1.0) {
@@ -397,10 +398,10 @@ impl<'a, T: Real> HeatMap<'a, T> {
 /// A part of a note, with its colour if it is a key to the picture's colours.
 type Part = (Option<Rgb>, String);
 
-/// A note below a picture, in as many lines as it takes.
+/// A note below a picture, in as many lines as necessary.
 struct Note {
     lines: usize,
-    /// By the left end of the first line; with the colour before it.
+    /// Texts by the left end of the first line, each with the colour before it.
     texts: Vec<(Option<Rgb>, Text)>,
 }
 
@@ -448,8 +449,8 @@ impl Note {
 
 /// Returns the size of the drawn map in picture units.
 ///
-/// Along the longer side bins take a whole number of pixels each, or pixels a
-/// whole number of bins, where a size near [`LONG`] allows it.
+/// Along the longer side each bin takes a whole number of pixels, or each pixel a whole number of
+/// bins, if a size near [`LONG`] allows it.
 fn drawn_size(grid: &BinGrid) -> (usize, usize) {
     let die = grid.die();
     let ratio = (die.width() / die.height()).clamp(1.0 / MOST_STRETCHED, MOST_STRETCHED);
@@ -492,7 +493,7 @@ fn bar(palette: &Palette) -> Pixels {
 /// Positions of all parts of a picture.
 struct Layout {
     width: f64,
-    /// The lower end of all but the note.
+    /// The lower end of all parts except the note.
     bottom: f64,
     map: Area,
     bar: Area,
@@ -506,7 +507,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// With a map of this width and height, on paper of what the picture's width leaves it.
+    /// Lays out a map of this width and height; on paper the picture's width limits the map's.
     fn new<T: Real>(
         of: &HeatMap<'_, T>,
         palette: &Palette,
@@ -516,8 +517,7 @@ impl Layout {
         let Some(across) = of.size.width else {
             return Layout::around(of, palette, ends, [width, height]);
         };
-        // The room that numbers take depends on how many there are, and thus on the room that is
-        // left.
+        // The room for numbers depends on how many there are, and thus on the remaining room.
         let mut room = across - 330.0;
         let mut layout = None;
         for _ in 0..3 {

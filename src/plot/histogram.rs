@@ -10,8 +10,8 @@ use super::size::Size;
 use plotters::element::Rectangle;
 use plotters::series::LineSeries;
 
-/// Counts of values in parts of a range, as bars on a logarithmic axis: most bins of a
-/// density are alike, and the few that are not are the ones looked for.
+/// Counts of values in parts of a range, as bars on a logarithmic axis. Most bins of a density are
+/// similar, and the few others are of interest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
     /// The first line.
@@ -20,19 +20,19 @@ pub struct Histogram {
     pub subtitle: String,
     /// The quantity of the values, with its unit.
     pub x_label: String,
-    /// The things counted.
+    /// The counted objects.
     pub y_label: String,
     /// Ends of the range, the lower first.
     pub range: (f64, f64),
-    /// Whether the parts are equal by their values' logarithm.
+    /// Whether the parts are equal by the logarithm of the values.
     pub log_x: bool,
-    /// Values in each part, from the low end on; those below the range are in the first.
+    /// Values in each part, from the low end on; the first part includes values below the range.
     pub counts: Vec<usize>,
-    /// Values above the range, which have a bar of their own.
+    /// Values above the range, which have a separate bar.
     pub above: usize,
-    /// A value to mark with a line, and what to call it.
+    /// A value to mark with a line, and its name.
     pub mark: Option<(f64, String)>,
-    /// How large the picture is.
+    /// The size of the picture.
     pub size: Size,
 }
 
@@ -40,16 +40,17 @@ const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 700.0;
 /// Room above for the name of the mark.
 const ABOVE: f64 = 30.0;
-/// Room for the bar of values above the range, over the range's.
+/// Room for the bar of values above the range, over the room for the range.
 const BEYOND: f64 = 0.12;
 /// Share of a bar's room that is free at each side.
 const GAP: f64 = 0.05;
 
 impl Histogram {
-    /// Counts the finite `values` in `parts` equal parts of the range, by logarithm where `log_x`.
+    /// Counts the finite `values` in `parts` equal parts of the range, by logarithm if `log_x`.
     ///
     /// # Panics
-    /// With no parts, a range that is not from low to high, or one by logarithm from zero or less.
+    /// With no parts, a range that is not from low to high, or a logarithmic range from zero or
+    /// less.
     pub fn of(
         values: impl Iterator<Item = f64>,
         (lo, hi): (f64, f64),
@@ -118,7 +119,7 @@ impl Histogram {
         });
         if let Some((value, name)) = mark {
             let text = Text::new(name, (0.0, 0.0), frame::NUMBERS, GREY).align(Align::Middle);
-            // Within the axis, though the line may be at its end.
+            // Within the axis, even if the line is at its end.
             let half = text.width() / 2.0;
             let at = area.left + x.share(value) * area.width();
             let middle = at.min(area.right - half).max(area.left + half);

@@ -12,11 +12,11 @@ use {
     std::path::Path,
 };
 
-/// The colour of values that are not finite, which takes the place of the last shade.
+/// The colour of values that are not finite, which replaces the last shade.
 #[cfg(feature = "cli")]
 const LAST: u8 = u8::MAX;
 
-/// An image by the numbers of its colours.
+/// An image by the indices of its colours.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Indexed {
     pub(super) width: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Indexed {
 }
 
 impl Indexed {
-    /// Returns a map, one pixel a bin: x to the right, y upward.
+    /// Returns a map, one pixel per bin: x to the right, y upward.
     #[cfg(feature = "cli")]
     pub(crate) fn of_map(map: &Map<f64>, palette: &Palette) -> Indexed {
         let (width, height) = (map.nx(), map.ny());
@@ -39,9 +39,9 @@ impl Indexed {
         Indexed { width, height, colors, pixels: bins.map(|bin| color(map[bin])).collect() }
     }
 
-    /// Returns an image in its own colours if there are at most 256. Otherwise colours become the nearest
-    /// more frequent one, until 256 are enough: rare ones over larger distances, so that smooth areas
-    /// have no bands.
+    /// Returns an image in its own colours if there are at most 256. Otherwise colours become the
+    /// nearest more frequent one, until 256 are enough. Rare colours change over larger distances,
+    /// so that smooth areas have no bands.
     pub(super) fn of(image: &Pixels) -> Indexed {
         let mut counts: HashMap<Rgb, u64> = HashMap::new();
         // Neighbours are often equal.
@@ -73,7 +73,7 @@ impl Indexed {
     /// Returns the bytes of a PNG file.
     #[cfg(feature = "cli")]
     pub(crate) fn png(&self) -> Result<Vec<u8>, PlotError> {
-        // Filters do not help where the numbers of similar shades lie far apart.
+        // Filters do not help if similar shades have distant indices.
         png([self.width, self.height], &self.pixels, png::Filter::NoFilter, |encoder| {
             encoder.set_color(png::ColorType::Indexed);
             encoder.set_palette(self.colors.concat());

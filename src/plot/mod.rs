@@ -1,14 +1,14 @@
-//! Pictures of a placement: heat maps with outlines and field arrows, and
-//! curves over iterations or sizes and bars, as PNG, SVG and PDF, and animations as GIF.
+//! Pictures of a placement: heat maps with outlines and field arrows, curves over iterations or
+//! sizes, and bars, as PNG, SVG and PDF, and animations as GIF.
 //!
-//! Charts are [`plotters`]' charts on a [`Canvas`] of this module, which also takes charts of a
-//! user's own ([`Picture::new`]). A picture is laid out once, as a list of strokes, texts and images in picture units, and that
-//! list is given to every back end: the PNG, the SVG and the PDF of one picture look the same. On a
-//! screen one unit is one pixel of the PNG and half a CSS pixel of the SVG; on paper the given
-//! [`Size`] decides. Fonts are built in (DejaVu Sans); no system fonts are used.
+//! Charts are [`plotters`]' charts on a [`Canvas`] of this module. The canvas also accepts a user's
+//! charts ([`Picture::new`]). A picture is laid out once, as a list of strokes, texts and images in
+//! picture units. Every back end gets this list: the PNG, the SVG and the PDF of one picture look
+//! the same. On a screen one unit is one pixel of the PNG and half a CSS pixel of the SVG; on paper
+//! the given [`Size`] decides. Fonts are built in (DejaVu Sans); no system fonts are used.
 //!
 //! Bin `(i, j)` of a map is drawn `i`-th from the left and `j`-th from the bottom, in die
-//! coordinates (layout units) with the same scale on both axes. A heat map is one image in the SVG
+//! coordinates (layout units) with the same scale on both axes. A heat map is one image in the SVG,
 //! too, so that its size depends on the area drawn and not on the number of bins.
 
 mod arrows;

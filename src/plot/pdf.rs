@@ -117,7 +117,7 @@ fn trace(content: &mut Content, path: &Path) {
             PathSegment::MoveTo(to) => content.move_to(to.x, to.y),
             PathSegment::LineTo(to) => content.line_to(to.x, to.y),
             PathSegment::QuadTo(c, to) => {
-                // The cubic curve that is the same.
+                // The equivalent cubic curve.
                 let between = |from: f32, control: f32| from + (control - from) * 2.0 / 3.0;
                 let [a, b] = [pen, to].map(|p| (between(p.x, c.x), between(p.y, c.y)));
                 content.cubic_to(a.0, a.1, b.0, b.1, to.x, to.y)

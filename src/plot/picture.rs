@@ -9,16 +9,16 @@ use super::size::Size;
 use super::{pdf, raster, vector};
 use std::path::Path;
 
-/// A picture that was laid out and can be written in any [`Format`].
+/// A laid-out picture that can be written in any [`Format`].
 #[derive(Clone, Debug)]
 pub struct Picture(pub(super) Drawing);
 
 impl Picture {
-    /// Returns a white picture for a chart of one's own: as wide as `size` says, else 1600 picture
-    /// units, and `aspect` times as high.
+    /// Returns a white picture for a user's chart. Its width is from `size`, or otherwise 1600
+    /// picture units, and its height is `aspect` times the width.
     ///
     /// # Errors
-    /// When `aspect` is not within 1/64 and 64, or there are more pixels than
+    /// If `aspect` is not within 1/64 and 64, or there are more pixels than
     /// [`MAX_PIXELS`](super::MAX_PIXELS) or than fit into memory.
     ///
     /// # Examples
@@ -55,8 +55,8 @@ impl Picture {
         Ok(picture)
     }
 
-    /// Returns pictures of one [`Size`] side by side; the PNG has an even number of pixels along
-    /// both sides, which encoders of films require.
+    /// Returns pictures of one [`Size`] side by side. The PNG has an even number of pixels along
+    /// both sides, as video encoders require.
     pub fn beside(pictures: &[Picture]) -> Picture {
         let size = pictures.first().map_or_else(Size::default, |picture| picture.0.size);
         let even = |units: f64| (units * size.scale / 2.0).ceil() * 2.0 / size.scale;
@@ -89,8 +89,8 @@ impl Picture {
     /// Returns the bytes of a file in `format`.
     ///
     /// # Errors
-    /// When a back end fails, or there are more pixels than [`MAX_PIXELS`](super::MAX_PIXELS) or
-    /// than fit into memory.
+    /// If a back end fails, or there are more pixels than [`MAX_PIXELS`](super::MAX_PIXELS) or than
+    /// fit into memory.
     pub fn encode(&self, format: Format) -> Result<Vec<u8>, PlotError> {
         match format {
             Format::Png => raster::encode(&self.0),
@@ -99,11 +99,11 @@ impl Picture {
         }
     }
 
-    /// Writes `path` as its extension says, `.png`, `.svg` or `.pdf`. The file appears
+    /// Writes `path` in the format of its extension, `.png`, `.svg` or `.pdf`. The file is written
     /// whole or not at all.
     ///
     /// # Errors
-    /// When the extension is another, a back end fails, or the file cannot be written.
+    /// If the extension is another, a back end fails, or the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), PlotError> {
         let bytes = self.encode(Format::of(path)?)?;
         file::save(path, &bytes)

@@ -30,7 +30,7 @@ pub(super) fn rgb(
 
 type Encoder<'a> = png::Encoder<'a, &'a mut Vec<u8>>;
 
-/// Returns a PNG file with one byte per channel. `set` gives the encoder the channels and their
+/// Returns a PNG file with one byte per channel. `set` sets the encoder's channels and their
 /// meaning.
 pub(super) fn png(
     [width, height]: [usize; 2],
@@ -40,7 +40,7 @@ pub(super) fn png(
 ) -> Result<Vec<u8>, PlotError> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
-    // A compression sets a filter of its own, too.
+    // A compression level also sets a filter.
     encoder.set_compression(png::Compression::Balanced);
     encoder.set_filter(filter);
     set(&mut encoder);
@@ -50,7 +50,7 @@ pub(super) fn png(
     Ok(bytes)
 }
 
-/// Returns the picture's pixels, so many to the unit.
+/// Returns the picture's pixels, with `scale` pixels per unit.
 pub(super) fn render(drawing: &Drawing, scale: f64) -> Result<Pixels, PlotError> {
     let pixels = |units: f64| ((units * scale).round() as u32).max(1);
     let (width, height) = (pixels(drawing.width), pixels(drawing.height));
@@ -94,17 +94,17 @@ fn paint([r, g, b]: Rgb, opacity: f64) -> Paint<'static> {
     paint
 }
 
-/// Returns the first and last pixel but one of a stretch of picture units.
+/// Returns the first pixel and the one after the last in an interval of picture units.
 fn span(from: f64, to: f64, scale: f64) -> (usize, usize) {
     let [from, to] = [from, to].map(|v| (v * scale).round().max(0.0) as usize);
     (from, to.max(from + 1))
 }
 
-/// Returns an image with the pixels that `area` has, so many to the unit, each of which takes the
-/// pixel of `pixels` under its centre.
+/// Returns an image with the pixels of `area`, `scale` pixels per unit. Each takes the pixel of
+/// `pixels` under its centre.
 ///
 /// # Errors
-/// If these are too many.
+/// If there are too many pixels.
 pub(super) fn on_paper(area: &Area, pixels: &Pixels, scale: f64) -> Result<Pixels, PlotError> {
     let along = |(from, to): (usize, usize), count: usize| -> Vec<usize> {
         let length = to - from;

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 /// Returns the picture as an SVG file.
 pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
     let Drawing { width, height, size, .. } = drawing;
-    // On paper lengths are in points, elsewhere in CSS pixels, of which a point has 4/3.
+    // On paper lengths are in points, elsewhere in CSS pixels; a point has 4/3 pixels.
     let (unit, pixel) = if size.width.is_some() { ("pt", 1.0) } else { ("", 4.0 / 3.0) };
     let [w, h] = [width, height].map(|v| number(v * size.unit * pixel));
     // The cursor of a page reads these.
@@ -58,7 +58,7 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
     Ok(svg.into_bytes())
 }
 
-/// Writes it to a hundredth, without trailing zeros.
+/// Writes a number to two decimals, without trailing zeros.
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     let short = text.trim_end_matches('0').trim_end_matches('.');
@@ -101,11 +101,11 @@ fn escaped(text: &str) -> String {
     names.into_iter().fold(text.to_owned(), |text, (letter, name)| text.replace(letter, name))
 }
 
-/// Returns an image element that holds `pixels`, brought to the pixels that the PNG has there.
+/// Returns an image element of `pixels`, enlarged to the number of pixels in the PNG.
 ///
-/// Viewers differ in how they enlarge an image, and many blur it: enlarged here,
-/// bins stay crisp in all of them. Repeated rows cost next to nothing, being
-/// zero once each is written as its difference from the one above.
+/// Viewers enlarge images differently, and many blur them. Since the image is enlarged here, bins
+/// are crisp in all viewers. Repeated rows take almost no space: the difference of a row from the
+/// one above is then zero.
 fn image(area: &Area, pixels: &Pixels, scale: f64) -> Result<String, PlotError> {
     let enlarged = raster::on_paper(area, pixels, scale)?;
     let repeated = pixels.height * 2 <= enlarged.height;

@@ -95,7 +95,7 @@ fn noise(text: &str) -> Result<f64, String> {
 }
 
 impl ExpertArgs {
-    /// `options` with these schedules.
+    /// Returns `options` with these schedules.
     pub(super) fn apply(&self, options: PlaceOptions) -> PlaceOptions {
         let schedule = Schedule {
             gamma: self.gamma,
@@ -113,7 +113,7 @@ impl ExpertArgs {
         !self.no_fillers
     }
 
-    /// Nets of this many pins or more are left out, as [`Netlist::from_design`] takes it.
+    /// Nets of this many pins or more are left out, in the convention of [`Netlist::from_design`].
     pub(super) fn large_net(&self) -> usize {
         self.ignore_net_degree.map_or(Netlist::ALL, |most| most as usize + 1)
     }

@@ -20,9 +20,9 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// How long each picture stands in the animation.
+/// How long the animation shows each picture.
 const MILLISECONDS: u16 = 120;
-/// Densities drawn alike from here on: at the start all cells are in one place.
+/// Densities from here on have the same colour: at the start all cells are in one place.
 const FULL: f64 = 1.5;
 /// Frames that may wait to be drawn.
 const WAITING: usize = 4;
@@ -31,7 +31,7 @@ const PIXELS: u32 = 680;
 /// Most frames of a page.
 const MOST_FRAMES: usize = 50;
 
-/// Outputs wanted of the frames.
+/// Requested outputs of the frames.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FramesWanted {
     /// Pictures and an animation in this folder.
@@ -40,7 +40,7 @@ pub(crate) struct FramesWanted {
     pub(crate) page: bool,
 }
 
-/// Frames of a run; dropped before its end, it leaves the frames taken and no animation.
+/// Frames of a run. If dropped before its end, it leaves the frames so far and no animation.
 pub(crate) struct Frames {
     shots: SyncSender<Shot>,
     worker: JoinHandle<Result<Option<PageFilm>, PlotError>>,
@@ -48,14 +48,14 @@ pub(crate) struct Frames {
     every: usize,
     /// The movable nodes.
     movable: Vec<usize>,
-    /// Where the positions of a shot are counted from.
+    /// The origin of a shot's positions.
     origin: [f64; 2],
-    /// φ of the last shot, where pictures are drawn.
+    /// φ of the last shot, if pictures are drawn.
     potential: Option<Map<f64>>,
     last: Option<usize>,
 }
 
-/// Data that a frame is drawn from.
+/// The data of a frame.
 struct Shot {
     iteration: usize,
     /// A line of numbers.
@@ -63,12 +63,12 @@ struct Shot {
     /// Lower-left corners of the movable cells from the origin, layout units.
     x: Vec<f32>,
     y: Vec<f32>,
-    /// φ, where pictures are drawn.
+    /// φ, if pictures are drawn.
     potential: Option<Map<f64>>,
 }
 
 impl Frames {
-    /// Starts the thread, which is given every `every`-th iteration; `None` if nothing is wanted.
+    /// Starts the thread, which gets every `every`-th iteration; `None` if nothing is requested.
     pub(crate) fn start(
         wanted: &FramesWanted,
         every: usize,
@@ -91,8 +91,8 @@ impl Frames {
         Ok(Some(Frames { shots, worker, every, movable, origin, potential, last: None }))
     }
 
-    /// Makes a frame of the present placement when it is its turn. `before` iterations are of
-    /// earlier descents.
+    /// Makes a frame of the present placement if one is due. `before` iterations belong to earlier
+    /// descents.
     pub(super) fn show(
         &mut self,
         between: &mut Between<'_, '_>,
@@ -120,7 +120,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Makes a frame of these positions of the movable cells, and maybe of more bodies.
+    /// Makes a frame of these positions of the movable cells; more bodies may follow them.
     pub(crate) fn take(&mut self, iteration: usize, said: String, x: &[f64], y: &[f64]) {
         let round = |values: &[f64], origin: f64| {
             values[..self.movable.len()].iter().map(|&v| (v - origin) as f32).collect()
@@ -129,16 +129,16 @@ impl Frames {
         let (x, y) = (round(x, self.origin[0]), round(y, self.origin[1]));
         let shot = Shot { iteration, said, x, y, potential };
         self.last = Some(iteration);
-        // The thread may have ended with an error, which `finish` gives.
+        // The thread may have ended with an error, which `finish` returns.
         let _ = self.shots.send(shot);
     }
 
-    /// Whether an iteration has its turn.
+    /// Whether a frame is due in an iteration.
     pub(crate) fn is_due(&self, iteration: usize) -> bool {
         iteration.is_multiple_of(self.every)
     }
 
-    /// Waits for the frames, writes the animation and gives a page's.
+    /// Waits for the frames, writes the animation and returns the page's frames.
     pub(crate) fn finish(self) -> Result<Option<PageFilm>, Failure> {
         drop(self.shots);
         let done = self.worker.join().map_err(|_| "the thread that draws frames has panicked")?;
@@ -150,7 +150,7 @@ impl Frames {
 struct Worker {
     name: String,
     unit: LengthUnit,
-    /// The cells without fillers on bins of a pixel.
+    /// The cells without fillers on bins of one pixel.
     density: CpuDensity,
     cells: Map<f32>,
     /// Outlines of fixed nodes; movable macros, as bodies with their sizes.
@@ -164,7 +164,7 @@ struct Worker {
     /// The folder of the pictures.
     pictures: Option<(PathBuf, Animation)>,
     page: Option<PageFilm>,
-    /// The page takes one of so many shots.
+    /// The page gets one of this many shots.
     every: usize,
     shots: usize,
 }
@@ -241,7 +241,7 @@ impl Worker {
         };
         if let (Some((folder, animation)), Some(potential)) = (&mut self.pictures, &shot.potential)
         {
-            // Over the iterations φ changes by orders of magnitude.
+            // φ changes by orders of magnitude over the iterations.
             let largest = potential.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
             let unit = if largest > 0.0 { largest } else { 1.0 };
             let share = potential.map(|v| v / unit);
@@ -270,8 +270,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Keeps one of `every` frames, which is doubled, and half of the frames left out, when they
-    /// are too many.
+    /// Keeps one of `every` frames. If there are too many, doubles `every` and drops half of the
+    /// frames.
     fn add_to_page(&mut self, iteration: usize, image: Indexed, outlines: &[Rect]) {
         let Some(page) = &mut self.page else { return };
         let number = self.shots;

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// A file whose name says which of the two it is.
+/// A file; its name says which of the two formats it has.
 #[derive(Clone, Debug)]
 pub(crate) enum HistoryFile {
     Csv(PathBuf),
@@ -59,8 +59,8 @@ impl HistoryFile {
         }
     }
 
-    /// Returns the file as one that is written while the iterations run; none of JSON, which is
-    /// whole or not there.
+    /// Returns the file as one that is written while the iterations run. `None` for JSON, which is
+    /// written as a whole.
     pub(super) fn live(&self) -> Option<Live> {
         match self {
             HistoryFile::Csv(path) => Some(Live { path: path.clone(), file: None, failed: Ok(()) }),
@@ -68,7 +68,7 @@ impl HistoryFile {
         }
     }
 
-    /// Writes the file whole.
+    /// Writes the whole file.
     pub(super) fn write(
         &self,
         summary: &Summary<'_>,
@@ -107,17 +107,17 @@ fn line(record: &Record) -> String {
     Record::COLUMNS.map(|(_, value)| text(value(record))).join(",")
 }
 
-/// A CSV file that has a line for every iteration as soon as that is done, for those who follow it.
+/// A CSV file that gets a line as soon as an iteration is done, for readers who follow it.
 pub(super) struct Live {
     path: PathBuf,
-    /// None once a line could not be written: that must not cost the placement.
+    /// `None` once a line could not be written; this must not stop the placement.
     file: Option<File>,
-    /// Why not.
+    /// The error, if a line could not be written.
     failed: Result<(), Failure>,
 }
 
 impl Live {
-    /// Replaces the content of the file by the iterations so far.
+    /// Replaces the content of the file with the iterations so far.
     pub(super) fn begin(&mut self, records: &[Record]) {
         let written = File::create(&self.path).and_then(|mut file| {
             let lines = std::iter::once(header()).chain(records.iter().map(line));

@@ -1,4 +1,4 @@
-//! The host of the command's placements: its backend, and the work beside iterations, which is
+//! The host of the command's placements: its backend, and the work beside iterations. This work is
 //! progress, frames, checkpoints, the history and the user's interrupts.
 
 use super::frames::Frames;
@@ -27,8 +27,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The command as a placement's host. An error of drawing or writing must not cost the placement:
-/// how that went is kept.
+/// The command as a placement's host. An error of drawing or writing must not stop the placement,
+/// so it is stored.
 pub(super) struct Command<'a, T> {
     pub(super) options: &'a SolveArgs,
     pub(super) place: &'a PlaceOptions,
@@ -43,7 +43,7 @@ pub(super) struct Command<'a, T> {
     pub(super) frames: Option<Frames>,
     pub(super) history: Option<Live>,
     pub(super) checkpoints: Checkpoints,
-    /// When setting up began.
+    /// When setup began.
     pub(super) setup: Instant,
     pub(super) ran: Ran,
     pub(super) precision: PhantomData<T>,
@@ -52,10 +52,10 @@ pub(super) struct Command<'a, T> {
 /// Results of the host once the placement has ended.
 #[derive(Default)]
 pub(super) struct Ran {
-    /// The engine, and the pipeline that it took.
+    /// The engine, and the pipeline that it chose.
     pub(super) engine: Option<(Descriptor, Choice)>,
     pub(super) drawn: Option<Failure>,
-    /// Milliseconds until the first seed began, and those of frames.
+    /// Milliseconds until the first seed began, and milliseconds of frames.
     pub(super) setup_ms: Option<f64>,
     pub(super) frames_ms: f64,
     /// Iterations of the descents before this one.
@@ -134,7 +134,7 @@ impl<T: EngineReal> Host for Command<'_, T> {
     }
 
     fn follow(&mut self, placer: &mut Placer<'_>, records: &[Record]) -> Result<(), Failure> {
-        // Before the run, but once it is known that there will be one.
+        // Printed before the run, but only once it is certain that there will be one.
         if !std::mem::replace(&mut self.ran.told, true) {
             tell(&self.ran.notes, self.warnings);
         }
@@ -158,7 +158,7 @@ impl<T: EngineReal> Host for Command<'_, T> {
                 self.ran.progress = Some(Progress::new(self.place, most, again));
             }
         }
-        // A checkpoint is of the first descent.
+        // A checkpoint belongs to the first descent.
         if matches!(self.ran.part, Some(Part::Seed(_))) {
             self.checkpoints.follow::<T>(placer, records)?;
         }

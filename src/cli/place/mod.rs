@@ -1,4 +1,4 @@
-//! `placefield place`: a placement of a design, stage by stage.
+//! `placefield place`: places a design, stage by stage.
 
 mod experts;
 pub(crate) mod frames;
@@ -47,7 +47,7 @@ use std::time::Instant;
 pub(crate) use summary::PlaceReport;
 use summary::{PlaceTimings, Summary};
 
-/// Options of `placefield place`. Fillers always take part but with `--no-fillers`.
+/// Options of `placefield place`. Fillers are always used, except with `--no-fillers`.
 #[derive(Args)]
 #[command(
     mut_arg("fillers", |arg| arg.hide(true)),
@@ -165,7 +165,7 @@ enum InitArg {
     Center,
 }
 
-/// Reads, places, writes, and says how it went.
+/// Reads, places, writes, and reports the outcome.
 pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     args.evaluation.options.engine.only_one()?;
@@ -177,7 +177,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     }
     args.evaluation.design.check()?;
     let mut inputs = args.evaluation.design.files();
-    // The checkpoint that is gone on from is for the next one alone to write over: it is read
+    // Only the next checkpoint may overwrite the checkpoint that the run continues from. It is read
     // before.
     let next = args.checkpoint.as_deref().and_then(identity);
     inputs.extend(args.resume.clone().filter(|path| next.is_none() || identity(path) != next));
@@ -252,13 +252,13 @@ fn place<T: EngineReal>(
     flow.end_at(stages::deadline(begun, args.time_limit), charge.movable());
     flow.routability = args.routability.options(&opened);
     flow.keeps_density = given.target_density.is_some();
-    // A checkpoint goes on with the iterations alone.
+    // A checkpoint continues only the iterations.
     let is_kept = args.checkpoint.is_some() || args.resume.is_some();
     flow.effort = if is_kept { Effort::Low } else { args.effort };
     flow.legalize = args.legal.options();
     let refine = flow.refine.padding(args.legal.padding);
     flow.refine = args.legal.limits.refine(refine.insert_up_to(args.effort.insert_up_to()));
-    // Bins hold some cells each then, not a part of one.
+    // Bins then hold several cells each, not a part of one.
     let mut kept_density = given.clone();
     kept_density.target_density = args.keep_density;
     let room = args.keep_density.map(|_| charge_of(&opened.design, &kept_density)).transpose()?;
@@ -346,7 +346,7 @@ fn place<T: EngineReal>(
         times,
         warnings: &opened.warnings,
     };
-    // Errors of writing are reported after all else.
+    // Errors of writing are reported last.
     let (film, filmed) = match frames.map_or(Ok(None), Frames::finish) {
         Ok(film) => (film, Ok(())),
         Err(error) => (None, Err(error)),
@@ -354,7 +354,7 @@ fn place<T: EngineReal>(
     if let Some(path) = &args.report {
         let (options, summary) = (&options, &summary);
         let ended = Ended { opened: &opened, args: &args.evaluation, options, summary, film };
-        // The cells where the last stage left them, the fillers where the first did.
+        // The cells at the positions of the last stage, and the fillers at those of the first.
         let (mut x, mut y) = (placed.global.x.clone(), placed.global.y.clone());
         charge.corners(design, &mut x, &mut y);
         page::page::<T>(ended, Charge::clone(&charge), &x, &y)?.write(Some(design), path)?;
@@ -379,7 +379,7 @@ fn place<T: EngineReal>(
     let files: Vec<&Path> =
         files.into_iter().flatten().chain(pictures.iter().map(PathBuf::as_path)).collect();
     let recorded = history.map_or(Ok(()), Live::finish);
-    // A CSV file of one placement has all its lines already.
+    // A CSV file of one placement already has all its lines.
     if let Some(file) = &args.history
         && (file.live().is_none() || placed.candidates.len() > 1)
     {
@@ -409,7 +409,7 @@ fn place<T: EngineReal>(
     }
 }
 
-/// Whether the global stage ended by itself, but before the overflow asked for.
+/// Whether the global stage ended by itself before it reached the requested overflow.
 fn spread_failed(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Plateau | Outcome::Diverged | Outcome::NotFinite)
 }
@@ -425,13 +425,13 @@ fn not_used(opened: &Opened) -> Option<Warning> {
     (placed > 0).then(|| Warning::new(WarningCode::PlacementNotUsed, message))
 }
 
-/// A placement that did not reach its goal ends with another exit code, though it is written.
+/// A placement that did not reach its goal is written, but ends with another exit code.
 fn ended(summary: &Summary<'_>, output: &Path) -> Result<(), Failure> {
     let said = || summary.shortfall(output);
     match summary.placed.global.outcome {
         Outcome::Converged if summary.target_is_missed() => Err(Stopped(said()).into()),
         Outcome::Converged => Ok(()),
-        // The file has a legal placement, whatever the global stage reached.
+        // The file has a legal placement, even if the global stage missed its goal.
         outcome if spread_failed(outcome) && summary.placed.stages.is_legal() => Ok(()),
         Outcome::Diverged | Outcome::NotFinite => Err(said().into()),
         Outcome::Interrupted => Err(Interrupted(said()).into()),

@@ -16,7 +16,7 @@ use crate::place::Record;
 
 /// A placement that has ended.
 pub(super) struct Ended<'a> {
-    /// With its cells where they were placed.
+    /// The design, with its cells at their final positions.
     pub(super) opened: &'a Opened,
     pub(super) args: &'a EvaluationArgs,
     pub(super) options: &'a SolveArgs,
@@ -24,7 +24,7 @@ pub(super) struct Ended<'a> {
     pub(super) film: Option<Film>,
 }
 
-/// Returns the page; `x` and `y` are where all bodies are, fillers too.
+/// Returns the page; `x` and `y` are the positions of all bodies, including fillers.
 pub(super) fn page<T: EngineReal>(
     ended: Ended<'_>,
     mut charge: Charge,
@@ -47,7 +47,7 @@ pub(super) fn page<T: EngineReal>(
     Ok(page)
 }
 
-/// Returns every iteration in numbers.
+/// Returns the numbers of every iteration.
 fn run(ended: Ended<'_>) -> Result<Run, Failure> {
     let (records, unit) = (ended.summary.records(), ended.opened.design.length_unit());
     let column = |name: &str, value: &dyn Fn(&Record) -> f64| Column {

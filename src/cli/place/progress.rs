@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 
 /// Iterations over which the overflow's fall is measured.
 const WINDOW: usize = 50;
-/// Time of the descent beside legal macros over that of the one before: 0.66 and 0.82 on generated
-/// designs of 400 and 2000 cells.
+/// Time of the descent beside legal macros over the time of the descent before: 0.66 and 0.82 on
+/// generated designs of 400 and 2000 cells.
 const SECOND: f64 = 0.75;
 
-/// A bar with the iteration's numbers and the time left; where stderr is no terminal, what the
-/// lines
-/// of progress say.
+/// A bar with the iteration's numbers and the time left. If stderr is no terminal, progress lines
+/// show the same.
 pub(super) struct Progress {
     bar: ProgressBar,
     stop_overflow: f64,
@@ -27,8 +26,8 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Of a descent whose last iteration is `most` at the latest; `again` if the cells are placed
-    /// once more after it.
+    /// Returns the progress of a descent of at most `most` iterations; `again` if the cells are
+    /// placed once more after it.
     pub(super) fn new(options: &PlaceOptions, most: usize, again: bool) -> Self {
         let bar = log::bar(most as u64);
         let template = "{bar:20} {pos}/{len} {msg}";
@@ -61,8 +60,8 @@ impl Progress {
         }
     }
 
-    /// By the fall of overflow in the last iterations, and at most to the last iteration. A second
-    /// descent is expected to take [`SECOND`] times as long as the first.
+    /// Estimates the time from the fall of overflow in the last iterations, and at most to the last
+    /// iteration. A second descent is expected to take [`SECOND`] times as long as the first.
     fn time_left(&self, iteration: usize) -> Option<Duration> {
         let (&(from, begun), &(now, ended)) = (self.recent.front()?, self.recent.back()?);
         let steps = self.recent.len().checked_sub(1).filter(|&n| n > 0)? as f64;

@@ -1,4 +1,4 @@
-//! The report on a placement that has ended: on standard output, as JSON, by the exit code.
+//! The report on a finished placement: on standard output, as JSON, by the exit code.
 
 use super::PlaceArgs;
 use crate::Precision;
@@ -23,7 +23,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A placement that has ended.
+/// A finished placement.
 pub(super) struct Summary<'a> {
     pub(super) design: &'a Design,
     /// Contents of the DEF file, if the design came from one.
@@ -34,11 +34,11 @@ pub(super) struct Summary<'a> {
     pub(super) descriptor: &'a Descriptor,
     pub(super) pipeline: Pipeline,
     pub(super) precision: Precision,
-    /// That of the best seed.
+    /// The placement of the best seed.
     pub(super) placed: &'a Placed,
     /// Whether the start was also legalized and refined, and compared with the result.
     pub(super) compared: bool,
-    /// Wirelength of the placement that was read, if it was one.
+    /// Wirelength of the input placement, if there is one.
     pub(super) given: Option<Hpwl>,
     /// The requested target density, and whether a higher one is accepted.
     pub(super) target_asked: f64,
@@ -247,13 +247,13 @@ impl Summary<'_> {
         self.records().last().map_or(0, |r| r.iteration)
     }
 
-    /// Whether the cells fit only at a higher target density than the one asked for, and that does
-    /// not serve.
+    /// Whether the cells fit only at a higher target density than requested, and such a density is
+    /// not accepted.
     pub(super) fn target_is_missed(&self) -> bool {
         self.charge.target_density() > self.target_asked && !self.raise_density
     }
 
-    /// Whether it reached its goal, but at another target density than the one asked for.
+    /// Whether it reached its goal, but at another target density than requested.
     fn is_beside_target(&self) -> bool {
         self.placed.global.outcome == Outcome::Converged && self.target_is_missed()
     }
@@ -360,7 +360,7 @@ impl Summary<'_> {
         }
     }
 
-    /// The placement as a person reads it.
+    /// Prints the placement for human readers.
     pub(super) fn print<'p>(&self, files: impl Iterator<Item = &'p Path>) -> io::Result<()> {
         let mut out = stdout()?;
         let grid = &self.charge.grid();
@@ -472,7 +472,7 @@ impl Summary<'_> {
     }
 }
 
-/// Returns one line on a global stage that did not reach its goal, and what the file has.
+/// Returns one line on a global stage that did not reach its goal, and on the content of the file.
 pub(super) fn shortfall(placed: &Placed, output: &Path) -> String {
     let Global { outcome, iteration, overflow, records, .. } = &placed.global;
     let last = records.last().map_or(0, |record| record.iteration);

@@ -1,4 +1,4 @@
-//! Pages of what commands have computed.
+//! Pages of the commands' results.
 
 use super::maps::{Maps, number};
 use super::page::{CauseView, HotSpotView, Page};
@@ -19,7 +19,7 @@ use crate::grid::{Map, Rect};
 use crate::maps::Kind;
 use crate::plot::{Curves, Histogram};
 
-/// Most places listed where cells overflow.
+/// Most hot spots listed.
 const MOST_SPOTS: usize = 15;
 /// Bars of the histogram.
 const BARS: usize = 60;
@@ -39,7 +39,7 @@ impl Page {
         let grid = charge.grid();
         let shown = cells_and_overflow(charge);
         let unit = design.length_unit();
-        // Where no cells overlap, density above the target is no fault.
+        // If no cells overlap, density above the target is no fault.
         let legal = report.legality.as_ref().is_some_and(|legality| legality.legal);
         let spots = match legal {
             true => Vec::new(),
@@ -84,8 +84,8 @@ fn causes(design: &Design, charge: &Charge, args: &EvaluationArgs) -> Vec<CauseV
     causes::find(design, charge, &options, args.design.pin_offset()).into_iter().map(view).collect()
 }
 
-/// Returns lists of the fences, as their rectangles and as regions, and of the blockages; `None` if there
-/// are none.
+/// Returns lists of the fences, as their rectangles and as regions, and of the blockages; `None` if
+/// there are none.
 pub(super) fn floorplan(design: &Design, regions: &[RegionReport]) -> Option<Part> {
     let unit = design.length_unit();
     let row = |kind: String, name: &str, rect: &Rect| {
@@ -138,7 +138,7 @@ pub(super) fn floorplan(design: &Design, regions: &[RegionReport]) -> Option<Par
 /// Returns the most important numbers.
 fn summary(report: &Report, unit: LengthUnit) -> Vec<Fact> {
     let (design, density) = (&report.design, &report.density);
-    // For one placement it differs a thousandfold with fillers and without.
+    // For one placement it differs a thousandfold between runs with fillers and without.
     let energy = match report.options.filler_count {
         0 => "Energy, bin widths²",
         _ => "Energy with fillers, bin widths²",
@@ -177,7 +177,7 @@ fn summary(report: &Report, unit: LengthUnit) -> Vec<Fact> {
     facts
 }
 
-/// Returns how many bins have which density.
+/// Returns the number of bins at each density.
 fn histogram(cells: &Map<f64>, target: f64) -> Result<Chart, Failure> {
     let (_, most) = cells.range();
     let hi = most.max(1.2 * target);
@@ -227,7 +227,7 @@ fn made(report: &Report) -> Vec<Group> {
     ]
 }
 
-/// Returns the program and how it was called.
+/// Returns the program and its command line.
 pub(crate) fn command() -> Group {
     let arguments: Vec<String> =
         std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();

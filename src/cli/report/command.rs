@@ -1,4 +1,4 @@
-//! `placefield report`: one placement as a page.
+//! `placefield report`: shows one placement as a page.
 
 use super::page::Page;
 use crate::cli::congestion::CongestionArgs;

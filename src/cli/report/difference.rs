@@ -1,4 +1,4 @@
-//! The page of two placements: their maps under one cursor, and what is between them.
+//! The page of two placements: their maps under one cursor, and their differences.
 
 use super::assemble::{command, floorplan, machine};
 use super::maps::{MOST_BINS, Maps, Panel, PanelOf};
@@ -23,7 +23,7 @@ const LEAST_VALUE: f64 = 1e-9;
 
 /// The inputs of the page.
 pub(crate) struct Difference<'a, T> {
-    /// With its cells where the second placement has them.
+    /// The design, with its cells at the positions of the second placement.
     pub(crate) design: &'a Design,
     pub(crate) grid: BinGrid,
     pub(crate) target: f64,
@@ -70,7 +70,7 @@ impl<T: Real> Difference<'_, T> {
         let density = of(Kind::Engine(MapKind::Density));
         let target = PanelOf { mark: Some(self.target), ..density };
         let above = of(Kind::Overflow);
-        // Both of a pair end at the same values, or they could not be compared.
+        // Both maps of a pair have the same range of values; otherwise they could not be compared.
         let common = |of: PanelOf, maps: [&Map<f64>; 2]| {
             let ends = maps.map(|map| {
                 let shown = shrink(map, MOST_BINS, MOST_BINS);
@@ -147,7 +147,7 @@ impl<T: Real> Difference<'_, T> {
         let [a, b] = self.reports;
         let unit = self.design.length_unit();
         let row = |what: &str, of: &dyn Fn(&Report) -> Option<f64>| {
-            // Rounding errors are no values.
+            // Rounding errors do not count as values.
             let is_value = |v: &f64| v.abs() > LEAST_VALUE;
             let written = |value: Option<f64>| match value {
                 Some(value) if (1e-4..1e5).contains(&value.abs()) => format!("{value:.6}"),

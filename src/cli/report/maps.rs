@@ -1,4 +1,4 @@
-//! The maps of a page: as pictures, as values for its script, and the objects on them.
+//! The maps of a page: pictures, values for its script, and the objects on them.
 
 use super::pack::{self, Levels};
 use crate::Real;
@@ -19,12 +19,12 @@ use serde::Serialize;
 
 /// Most bins of a stored map along an axis; larger maps are averaged down.
 pub(crate) const MOST_BINS: usize = 512;
-/// Most nodes listed by name and place.
+/// Most nodes listed by name and position.
 const MOST_NODES: usize = 60_000;
-/// Squares along each side of the die, of each of which the largest nodes are listed when not all
-/// are.
+/// Squares along each side of the die. If not all nodes are listed, the largest nodes of each
+/// square are.
 const SQUARES: usize = 64;
-/// Levels of a density, whose values differ from bin to bin so that each level costs space …
+/// Levels of a density: its values differ from bin to bin, so that each level takes space …
 const COARSE: u16 = 4095;
 /// … and of a smooth map.
 const FINE: u16 = 65_000;
@@ -120,7 +120,7 @@ pub(super) struct Boxes {
     names: Option<String>,
 }
 
-/// The name of a map and how it is drawn.
+/// The name of a map, and its style.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PanelOf {
     pub(super) id: &'static str,
@@ -128,11 +128,11 @@ pub(super) struct PanelOf {
     pub(super) unit: &'static str,
     pub(super) scale: Scale,
     pub(super) mark: Option<f64>,
-    /// The ends of the colours where other maps have the same.
+    /// The ends of the colours, if other maps have the same.
     pub(super) range: Option<(f64, f64)>,
     /// The meaning of NaN as a value.
     pub(super) absent: Option<&'static str>,
-    /// Contours of a scalar, so many, and streamlines of a vector in place of arrows.
+    /// Number of contours of a scalar, and whether a vector has streamlines instead of arrows.
     pub(super) contours: usize,
     pub(super) streamlines: bool,
 }
@@ -166,7 +166,7 @@ impl Scale {
     }
 }
 
-/// Colours as a style sheet writes them.
+/// Returns colours in the syntax of style sheets.
 pub(super) fn css_colors(colors: impl Iterator<Item = [u8; 3]>) -> Vec<String> {
     colors.map(|[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}")).collect()
 }
@@ -323,7 +323,7 @@ impl Maps {
         }
     }
 
-    /// Lists fixed nodes and macros alone, so that the page is smaller.
+    /// Lists only fixed nodes and macros, so that the page is smaller.
     pub(super) fn list_fewer_nodes(&mut self, design: &Design) {
         let [xl, yl, xh, yh] = self.data.die;
         self.data.nodes = nodes(design, Rect { xl, yl, xh, yh }, 0);
@@ -390,7 +390,7 @@ pub(crate) fn path(rects: &[Rect], die: &Rect) -> String {
     rects.iter().map(one).collect()
 }
 
-/// Returns the fixed nodes and macros, and up to `most` cells: all, or the largest of every part of
+/// Returns the fixed nodes and macros, and up to `most` cells: all, or the largest in every part of
 /// the die.
 fn nodes(design: &Design, die: Rect, most: usize) -> Boxes {
     let mut kinds = vec![0u8; design.nodes.len()];

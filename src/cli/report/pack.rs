@@ -1,6 +1,6 @@
-//! Numbers as a page carries them: bytes that compress well, as zlib in base64.
+//! Numbers in the format of a page: bytes that compress well, as zlib in base64.
 //!
-//! `page.js` reads each of these back.
+//! `page.js` decodes each of these.
 
 use crate::grid::Map;
 use base64::Engine;
@@ -10,10 +10,10 @@ use flate2::write::ZlibEncoder;
 use serde::Serialize;
 use std::io::Write;
 
-/// Any bytes.
+/// Returns any bytes in this format.
 pub(super) fn bytes(bytes: &[u8]) -> String {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
-    // Writing into memory does not fail.
+    // Writing to memory does not fail.
     encoder.write_all(bytes).expect("memory takes bytes");
     STANDARD.encode(encoder.finish().expect("memory takes bytes"))
 }
@@ -24,12 +24,12 @@ pub(super) fn floats(values: impl ExactSizeIterator<Item = f64> + Clone) -> Stri
     bytes(&(0..4).flat_map(plane).collect::<Vec<u8>>())
 }
 
-/// Returns an image file as the address of a picture.
+/// Returns an image file as the URL of a picture.
 pub(super) fn image(kind: &str, file: &[u8]) -> String {
     format!("data:image/{kind};base64,{}", STANDARD.encode(file))
 }
 
-/// A map in so many levels between its extremes: `value = lo + level · (hi − lo) / levels`.
+/// A map in a number of levels between its extremes: `value = lo + level · (hi − lo) / levels`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Levels {
     lo: f64,

@@ -1,8 +1,8 @@
-//! A page to open in a browser: one file with all it needs.
+//! A page to open in a browser: one file that needs no other file.
 //!
-//! `page.html` is the template, `page.css` its style and `page.js` its interactive parts; without
-//! scripts it is complete, with pictures and tables. Text is escaped by the template, and data is
-//! in a script block of its own.
+//! `page.html` is the template, `page.css` its style and `page.js` its interactive parts. Without
+//! scripts the page is complete, with pictures and tables. The template escapes text, and data is
+//! in a separate script block.
 
 use super::maps::{Maps, number};
 use super::part::{Chart, Fact, Group, Part};
@@ -90,7 +90,7 @@ impl Page {
     /// Returns the file's text.
     ///
     /// # Errors
-    /// When the template and the page do not fit together.
+    /// If the template and the page do not fit together.
     pub(crate) fn render(&mut self) -> Result<String, Failure> {
         let maps = self.maps.as_ref().map(|maps| &maps.data);
         let run = self.run.as_ref().map(|run| &run.data);
@@ -107,8 +107,8 @@ impl Page {
         })?)
     }
 
-    /// Writes the page, whole or not at all, in at most [`MOST_BYTES`]: where it would be larger,
-    /// frames lose detail first and then cells their names.
+    /// Writes the page, whole or not at all, in at most [`MOST_BYTES`]. A larger page first loses
+    /// detail of frames and then names of cells.
     pub(crate) fn write(&mut self, design: Option<&Design>, path: &Path) -> Result<(), Failure> {
         let mut text = self.render()?;
         while text.len() > MOST_BYTES && self.shrink(design) {
@@ -117,7 +117,7 @@ impl Page {
         write_output(path, |out| out.write_all(text.as_bytes()))
     }
 
-    /// Leaves something out; false when nothing is left that could be.
+    /// Leaves something out; false if nothing more can be left out.
     fn shrink(&mut self, design: Option<&Design>) -> bool {
         if self.run.as_mut().is_some_and(Run::coarsen) {
             return true;

@@ -36,7 +36,7 @@ pub(crate) struct Table {
     pub(crate) notes: Vec<String>,
 }
 
-/// Tables and pictures under a heading of their own.
+/// Tables and pictures under one heading.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Part {
     pub(crate) title: String,
@@ -68,8 +68,8 @@ impl Chart {
         Ok(Chart { title: title.to_owned(), description, svg, follows })
     }
 
-    /// Returns the size of a chart on a page: its text is as large as the page's where two charts
-    /// are side by side.
+    /// Returns the size of a chart on a page. If two charts are side by side, their text is as
+    /// large as the page's.
     pub(crate) fn size() -> Size {
         Size::print(127.0, 9.0).expect("there is room for the text")
     }
@@ -83,7 +83,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Makes the image of a picture as SVG: it is sharp in print and small.
+    /// Makes the image of a picture as SVG, which is sharp in print and small.
     pub(crate) fn of(title: String, picture: &Picture) -> Result<Image, Failure> {
         let svg = picture.encode(Format::Svg)?;
         Ok(Image { title, image: pack::image("svg+xml", &svg) })

@@ -1,4 +1,4 @@
-//! The iterations of a page: numbers, charts and frames behind one slider.
+//! The iterations of a page: numbers, charts and frames with one slider.
 
 use super::maps::number;
 use super::pack;
@@ -8,7 +8,7 @@ use crate::parallel;
 use crate::plot::{Curves, Indexed, Series};
 use serde::Serialize;
 
-/// Bytes that all frames together may take, before they are written in base64.
+/// Bytes that all frames together may take, before base64.
 const MOST_FRAME_BYTES: usize = 1_650_000;
 /// Qualities of a JPEG, the best first.
 const QUALITIES: [u8; 6] = [85, 70, 55, 40, 25, 12];
@@ -24,11 +24,11 @@ pub(crate) struct Column {
     pub(crate) values: Vec<f64>,
 }
 
-/// Which columns a chart shows.
+/// The columns of a chart.
 pub(crate) struct ChartOf<'a> {
     pub(crate) title: &'a str,
     pub(crate) y_label: &'a str,
-    /// By number, and what the legend calls them.
+    /// Columns by number, and their names in the legend.
     pub(crate) columns: Vec<(usize, String)>,
     pub(crate) log: bool,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Run {
     quality: usize,
 }
 
-/// Densities of the cells, as they were taken.
+/// Densities of the cells, one frame after the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Film {
     /// The density at the end of the colours.
@@ -59,7 +59,7 @@ pub(crate) struct Film {
     pub(crate) mark: f64,
     /// Iterations and maps.
     pub(crate) frames: Vec<(usize, Indexed)>,
-    /// Outlines of fixed nodes, and of macros for every frame where they move; one for all
+    /// Outlines of fixed nodes, and if macros move, of macros for every frame. There is one for all
     /// frames, or one for each.
     pub(crate) outlines: Vec<String>,
     /// Width and height that the outlines are in.
