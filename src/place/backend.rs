@@ -36,8 +36,8 @@ pub struct Weights {
     pub area_factor: f64,
 }
 
-/// Returns Σ of the net weights over the pins of each movable cell ([`Netlist::pin_weights`]), and
-/// infinity for cells that the charge has fixed, so that a step does not move them.
+/// Returns Σ of the net weights over the pins of each movable cell ([`Netlist::pin_weights`]).
+/// Cells that the charge has fixed get infinity, so that a step does not move them.
 pub(crate) fn pin_weights<T: Real>(charge: &Charge, netlist: &Netlist) -> Vec<T> {
     let sums = netlist.pin_weights().into_iter().enumerate();
     sums.map(|(i, sum)| if charge.is_fixed(i) { T::infinity() } else { T::cast(sum) }).collect()

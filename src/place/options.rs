@@ -91,9 +91,9 @@ pub struct Schedule {
     pub momentum: f64,
     /// Pressure λ‖∇density‖₁ / ‖∇WA‖₁ up to which λ grows.
     pub pressure: f64,
-    /// γ at overflow 1, over ten times the sum of a bin's width and height, or over ten times twice
-    /// the mean distance of cells if that is more. DREAMPlace's value is 4. Half of it gives 1 to 2
-    /// % less HPWL on ibm01 and ibm07; a quarter gives no further gain.
+    /// γ at overflow 1, in units of ten times the sum of a bin's width and height. If it is more,
+    /// the unit is ten times twice the mean distance of cells. DREAMPlace's value is 4. Half of it
+    /// gives 1 to 2 % less HPWL on ibm01 and ibm07; a quarter gives no further gain.
     pub gamma: f64,
 }
 

@@ -372,8 +372,8 @@ impl<'b> Placer<'b> {
     /// WA of two pins at distance d is d · tanh(d/2γ). If d is short against γ, two cells that move
     /// against each other have a preconditioned curvature of 2/γ. Accelerated descent is then
     /// stable up to steps of 4/3 · γ/2. The mean over all bodies stays within this bound while
-    /// cells are clumped (0.67 γ), but allows 2 γ in the end. Then those few cells oscillate, by 1
-    /// % of HPWL on adaptec1's statistics. They converge all at once, at an iteration that depends
+    /// cells are clumped (0.67 γ), but allows 2 γ in the end. Then those few cells oscillate, by
+    /// 1 % of HPWL on adaptec1's statistics. They converge all at once, at an iteration that depends
     /// on rounding.
     fn short_nets_step(&self) -> f64 {
         MOST_GAMMAS * self.state.weights.gamma / self.backend.netlist().pull().per_pin

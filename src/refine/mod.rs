@@ -289,8 +289,8 @@ pub enum RefineError {
 /// result.
 ///
 /// # Errors
-/// If the design's columns do not fit together, it has no nets or no rows, a number is not finite,
-/// a weight is negative or the placement is not legal.
+/// If the design's columns do not fit together, or it has no nets or no rows. Also if a number is
+/// not finite, a weight is negative or the placement is not legal.
 pub fn refine(
     design: &Design,
     options: &RefineOptions<'_>,
@@ -467,8 +467,8 @@ pub struct Tasks {
 
 impl Tasks {
     /// Returns the task at a position in the order. The order begins with the first task and all
-    /// tasks at multiples of `apart` after it, then the second task and all at multiples of `apart`
-    /// after it, and so on.
+    /// tasks at multiples of `apart` after it. Then come the second task and all at multiples of
+    /// `apart` after it, and so on.
     fn nth(&self, place: usize) -> usize {
         let (each, longer) = (self.all / self.apart, self.all % self.apart);
         let of_longer = longer * (each + 1);

@@ -12,14 +12,14 @@ const PITCH: f64 = 2.0;
 const X: f64 = -7.0;
 const Y: f64 = 30.0;
 
-/// How a design is made.
+/// Properties of a generated design.
 #[derive(Clone, Copy, Default)]
 struct Kind {
     seed: u64,
     /// Every other row is upside down.
     flipped: bool,
     fence: bool,
-    /// Of the sites, how many cells take.
+    /// Share of the sites that cells occupy.
     full: f64,
 }
 
@@ -74,7 +74,7 @@ fn design(kind: Kind) -> Design {
         taken[row..row + rows].iter_mut().for_each(|row| row[range.clone()].fill(true));
         free -= (rows * sites) as i64;
         let nodes = &mut design.nodes;
-        // A width that is not a whole number of sites.
+        // The width is not a whole number of sites.
         nodes.width.push(rect.width() - if fixed { 0.0 } else { 0.5 });
         nodes.height.push(rect.height());
         nodes.kind.push(if fixed { NodeKind::Fixed } else { NodeKind::Movable });
@@ -123,7 +123,7 @@ fn with(design: &Design, placement: &Placement) -> Design {
     Design { placement: placement.clone(), ..design.clone() }
 }
 
-/// Cells keep to the fence: those of it are within, others without.
+/// Whether cells keep to the fence: its cells are inside, all others outside.
 fn keeps_fences(design: &Design) -> bool {
     design.fences.iter().enumerate().all(|(fence, of)| {
         design.movable().all(|node| {
@@ -177,7 +177,7 @@ fn insertion_makes_wires_shorter() {
     assert!(with_it < 0.99 * without, "{with_it}, without insertion {without}");
 }
 
-/// A device's placement, of which the CPU then has the state.
+/// The CPU's state after a device's placement.
 #[test]
 fn a_state_goes_to_any_legal_placement() {
     for kind in kinds() {
@@ -288,7 +288,7 @@ fn bins_are_not_filled_beyond_their_target() {
     }
 }
 
-/// Returns, by bin, the share that nodes fill of it.
+/// Returns, for every bin, the share that nodes fill.
 fn most_filled(design: &Design, grid: &BinGrid) -> Vec<f64> {
     let die = grid.die();
     let bins = (0..grid.nx()).flat_map(|i| (0..grid.ny()).map(move |j| (i, j)));
@@ -309,7 +309,7 @@ fn moved_cells_keep_their_padding() {
     let refined = refine(&before, &RefineOptions::default().padding(1), &mut go_on).unwrap();
     assert!(refined.moved > 5 && refined.stayed > 0);
     let after = with(&before, &refined.placement);
-    // A cell's own sites, the last of which it does not fill, and one on each side.
+    // A cell's own sites and one on each side; the cell does not fill the last of its sites.
     let room = |node: usize| {
         let Rect { xl, xh, yl, yh } = after.rect(node);
         Rect { xl: xl - PITCH, xh: xh + 0.5 + PITCH, yl, yh }

@@ -70,7 +70,7 @@ struct Outermost {
 /// The outermost two cells of a net along x, and along y.
 type Extremes = [Outermost; 2];
 
-/// Nets with at least two ends of which one moves, and the positions of their pins.
+/// Nets with at least two ends, at least one of which moves, and the positions of their pins.
 #[derive(Debug, Default)]
 pub(crate) struct Wires {
     /// By cell: its first pin in `pins`, and the number of pins at the end.

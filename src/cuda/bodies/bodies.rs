@@ -82,8 +82,8 @@ impl<T: CudaReal> Bodies<T> {
     /// Uploads the bodies of `charge` and allocates all memory that ordering needs.
     ///
     /// # Errors
-    /// If there are 2³¹ bodies or more, or more fence regions than a grid of blocks has along its
-    /// second axis (65535), kernels cannot be compiled, or memory runs out.
+    /// If there are 2³¹ bodies or more, kernels cannot be compiled, or memory runs out. Also if
+    /// there are more fence regions than a grid of blocks has along its second axis (65535).
     pub fn new(gpu: &Gpu, charge: impl Into<Arc<Charge>>) -> Result<Self, CudaError> {
         let charge = charge.into();
         let sizes = BodySizes::new(&charge);

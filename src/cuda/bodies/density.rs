@@ -217,8 +217,9 @@ impl<T: CudaReal> Density<T> {
     /// With `exact`, cells have their exact size, not smoothed, and fillers are left out.
     ///
     /// # Errors
-    /// If the bodies were never ordered or are not those it was made for, an array has the wrong
-    /// length or is another [`Gpu`]'s, pairs are not aligned for a read at once, or a launch fails.
+    /// If the bodies were never ordered or are not those it was made for, or a launch fails. Also
+    /// if an array has the wrong length or is another [`Gpu`]'s, or pairs are not aligned for a
+    /// read at once.
     pub fn run<'a>(
         &mut self,
         bodies: &Bodies<T>,

@@ -13,9 +13,9 @@ use crate::cuda::device::{Array, CudaError, DeviceVec, Gpu, Pinned};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An order is due when the bodies outside their halos in all steps since the last order together
-/// exceed one in this many. On an H200 they have cost an order when they are one in 14 to 18 in
-/// slots, and one in 7 to 12 in the caller's order (f32; `benchmarks/experiments.md`, density and
-/// force, row 32).
+/// exceed one in this many. On an H200 they cost as much as an order when they are one in 14 to 18
+/// in slots, and one in 7 to 12 in the caller's order. (f32; `benchmarks/experiments.md`, density
+/// and force, row 32.)
 const ONE_OUTSIDE_IN: u64 = 12;
 
 /// Steps after which the CUDA engine orders bodies anew, even if few are outside their halos: a

@@ -221,10 +221,10 @@ impl<T: CudaReal> CudaEngine<T> {
     /// of the last solve. A weight of −1 gives the direction in which density rises.
     ///
     /// # Errors
-    /// If nothing was solved for the current positions, `gradient` does not have two values per
-    /// body, the factor is not one value, either is another [`Gpu`](crate::cuda::Gpu)'s, pairs are
-    /// not aligned for a read at once, the weight is not finite, a capture comes before a first run
-    /// or in slot order, or a launch fails.
+    /// If nothing was solved for the current positions, a capture comes before a first run or in
+    /// slot order, or a launch fails. Also if `gradient` does not have two values per body, the
+    /// factor is not one value, or the weight is not finite. Also if either array is another
+    /// [`Gpu`](crate::cuda::Gpu)'s, or pairs are not aligned for a read at once.
     pub fn enqueue_gradient<'a>(
         &mut self,
         options: &GradientOptions,

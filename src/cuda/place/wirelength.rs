@@ -1,12 +1,13 @@
 //! Wirelength and its gradient on a device: `kernels/place/wirelength.cu`.
 //!
-//! HPWL of all nets, the weighted average of the nets that take part in it (Hsu, Chang and
-//! Balabanov, DAC 2011; see [`crate::wirelength`]), and the average's gradient on every movable
-//! cell, in layout units and net weights. This operator sorts the nets: small ones first, some
-//! thousands at a time by number of pins. It cuts them into chunks that a warp processes, so that
-//! its lanes take the same number of turns. Every sum runs in a fixed order: the result is
-//! bit-identical on every run, and for any number of devices. Each device processes an interval of
-//! the nets and makes the sums of the cells in its share ([`BodyDivision`]).
+//! This operator computes HPWL of all nets and the weighted average (WA) of the nets that take part
+//! in it (Hsu, Chang and Balabanov, DAC 2011; see [`crate::wirelength`]). It also computes the
+//! average's gradient on every movable cell. All are in layout units and net weights. The operator
+//! sorts the nets: small ones first, some thousands at a time by number of pins. It cuts them into
+//! chunks that a warp processes, so that its lanes take the same number of turns. Every sum runs in
+//! a fixed order: the result is bit-identical on every run, and for any number of devices. Each
+//! device processes an interval of the nets and makes the sums of the cells in its share
+//! ([`BodyDivision`]).
 
 use super::nets::{DeviceNets, NetOrder, WARP};
 use crate::cuda::bodies::BodyDivision;

@@ -3,8 +3,8 @@ use crate::charge::{ChargeOptions, Rectangles};
 
 const SIDE: f64 = 160.0;
 
-/// 64 cells of 4 × 4 in the lower left quarter, all connected to their neighbours, with
-/// fillers elsewhere; and one on its own far away.
+/// 64 cells of 4 × 4 in the lower left quarter, all connected to their neighbours, with fillers
+/// elsewhere; and one isolated cell far away.
 fn crowded() -> (Design, Charge) {
     use crate::design::{Nets, NodeKind, Nodes, Orientation, Placement, Row};
     let count = 65;
@@ -62,7 +62,7 @@ fn cells_in_crowded_bins_grow_in_place() {
     let (x, y) = (charge.initial_x(), charge.initial_y());
     let grown = state.grow(x, y).unwrap().unwrap();
     let after = state.measure(&design).unwrap();
-    // Only what is crowded grows, and fillers make room for it.
+    // Only crowded cells grow, and fillers make room for them.
     let area = |charge: &Charge, i: usize| charge.width()[i] * charge.height()[i];
     assert!(area(&grown.charge, 9) > 1.05 * 16.0 && area(&grown.charge, 9) <= 2.0 * 16.0 + 1e-9);
     assert_eq!(area(&grown.charge, 64), 16.0);
@@ -111,13 +111,13 @@ fn grown_by(most_added: f64, bins: usize, filler_area: f64) -> (f64, f64) {
 #[test]
 fn cells_gain_no_more_area_than_allowed() {
     let cells = 65.0 * 16.0;
-    // All rounds together gain what may be added, in fine bins and in coarse ones.
+    // All rounds together gain the allowed area, in fine bins and in coarse ones.
     for (bins, most) in [(1, 0.1), (4, 0.1), (1, 0.4)] {
         let (added, fillers) = grown_by(most, bins, 10.0 * cells);
         assert!((added - most).abs() < 1e-9, "{bins} {most}: {added}");
         assert!((fillers - (1.0 - 0.1 * most)).abs() < 1e-9, "{fillers}");
     }
-    // Fillers keep half of their area, and a cell is at most 2.5 times itself.
+    // Fillers keep half of their area, and a cell grows to at most 2.5 times its own area.
     let (added, fillers) = grown_by(10.0, 1, 0.2 * cells);
     assert!((added - 0.1).abs() < 1e-9 && (fillers - 0.5).abs() < 1e-9, "{added} {fillers}");
     let (added, _) = grown_by(10.0, 1, 10.0 * cells);
@@ -156,7 +156,7 @@ fn without_fillers_cells_take_free_space() {
         ..RoutabilityOptions::default()
     };
     let cells = 65.0 * 16.0;
-    // All of the die is free, as much as a tenth of the cells' area, or nothing.
+    // The free area is all of the die, a tenth of the cells' area, or nothing.
     for (free, most) in [(SIDE * SIDE - cells, 0.1), (0.1 * cells, 0.05), (0.0, 0.0)] {
         let width = SIDE - (free + cells) / SIDE;
         let width = if free > 0.0 { width } else { SIDE };

@@ -45,7 +45,7 @@ fn weights_decide_the_median() {
 #[test]
 fn chains_of_unplaced_cells_are_located_from_their_placed_end() {
     let at = [(30.0, 11.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)];
-    // Cell 4 has a net with no one.
+    // Cell 4 has a net without any other cell.
     let mut chain = design(&at, &[(3, 2, 1.0), (2, 1, 1.0), (1, 0, 1.0)]);
     to_medians(&mut chain, &[1, 2, 3, 4]);
     for node in 1..4 {

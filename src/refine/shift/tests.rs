@@ -12,7 +12,7 @@ fn the_flat_part_of_a_convex_function() {
     assert_eq!(two.flat_part(0), (3, 5));
     two.add(&bends(&[(9, 2)]), 0);
     assert_eq!(two.flat_part(0), (5, 5));
-    // With two more of them at 2, and one at 1.
+    // With two more such functions at 2, and one at 1.
     two.add(&bends(&[(3, 2), (4, 4)]), -2);
     assert_eq!(two.all, [(1, 2), (2, 4), (3, 2), (5, 2), (9, 2)]);
     assert_eq!(two.flat_part(0), (2, 3));

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn every_item_has_its_updates() {
-    // Some of item 3, more than one thread makes, and others here and there.
+    // Several updates of item 3, more than one thread makes, and scattered others.
     let mut updates: Vec<(usize, u64)> = (0..5000).map(|k| (k * k % 997, k as u64)).collect();
     updates.extend((0..2000).map(|k| (3, k)));
     updates.sort_unstable();

@@ -126,7 +126,7 @@ fn bounds_hold_after_every_move() {
             let any = (0..nets.len()).filter(shared).any(|net| nets.weight[net] > 0.0);
             assert!(other == cell || wires.share_a_net(cell, other) == any);
         }
-        // One by one, and several at once; cells stay where they are best now and then.
+        // One move at a time, and several at once. Now and then cells keep their best positions.
         let cell = rng.random_range(0..CELLS as u32 - 1);
         let mut pose = any_pose(&mut rng);
         if round % 3 == 0 {

@@ -88,7 +88,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// Whether one rank alone skips it.
+    /// Whether a single rank skips it.
     fn is_between_ranks(self) -> bool {
         use Command::*;
         matches!(

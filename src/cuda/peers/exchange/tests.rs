@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 /// Bytes of a number here.
 const SIZE: usize = 8;
-/// Where ranks' memory begins, by kind: far from each other, so that what leaves its own is
-/// noticed.
+/// Distance of ranks' memories, by kind. They are far from each other, so that an access outside a
+/// rank's own memory is noticed.
 const FAR: u64 = 1 << 40;
 
 /// A rank's memory: numbers by address.
@@ -37,7 +37,7 @@ fn exchange(of: Division<'_>, all: &mut [Memory], exchanges: &[Exchange], after:
         }
         assert!(exchange.transfers[after].iter().all(|t| t.peer != rank));
     }
-    // All of it is read before any of it is written: nothing is sent and overwritten at once.
+    // All data is read before any is written: no transfer may read data that another overwrites.
     let sent: Vec<(usize, Transfer)> = exchanges
         .iter()
         .enumerate()
@@ -115,7 +115,8 @@ fn follow(
             }
         }
     }
-    // The second: SlabColumns in kernels/solve/panels.cuh. P is what was read, Q twice as much.
+    // The second pass: SlabColumns in kernels/solve/panels.cuh. P is the data read, and Q twice as
+    // much.
     for (rank, exchange) in exchanges.iter().enumerate() {
         let mut stored = Vec::new();
         for own in 0..(panels[rank + 1] - panels[rank]) * width {
@@ -140,7 +141,7 @@ fn follow(
         all[rank].0.extend(stored);
     }
     exchange(of, &mut all, &exchanges, 1);
-    // The third: PanelRows, and all parts of the energy.
+    // The third pass: PanelRows, and all parts of the energy.
     for (rank, memory) in all.iter().enumerate() {
         for column in 0..all_panels * width {
             for line in 0..pairs[rank + 1] - pairs[rank] {
@@ -153,7 +154,7 @@ fn follow(
         for part in 0..partial[ranks] {
             assert_eq!(memory.get(at.partial + (part * SIZE) as u64), part as u64);
         }
-        // Within what is allocated.
+        // Within the allocated memory.
         let own = (pairs[rank + 1] - pairs[rank]) * all_panels * width;
         let last = |start: u64, length: usize| start..start + (length * SIZE) as u64;
         let within = [

@@ -215,8 +215,8 @@ impl<T: CudaReal> RankState<T> {
         unsafe { self.passes.fields(fields, made) }
     }
 
-    /// The pass from its rows of ρ, exactly as many as it has, to the input of any rank's second
-    /// pass. No rank runs it again before all have finished their second pass.
+    /// The pass from its rows of ρ to the input of any rank's second pass; ρ has exactly these
+    /// rows. No rank runs it again before all have finished their second pass.
     pub(super) fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
         // SAFETY: ρ holds the rank's rows (checked by `SlabSolver`). Every rank's panels hold all
         // row pairs of its columns. They live as long as the solver, which waits for all ranks

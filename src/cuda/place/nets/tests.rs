@@ -49,7 +49,7 @@ fn pins_have_unique_places_and_chunks_fit_blocks() {
     assert!(places.iter().all(|place| (*place as usize) < order.smooth_pins));
 }
 
-/// Nets go to ranks by the intervals that the kernel takes, which are all of them.
+/// Ranks get nets by the intervals that the kernel processes, and together they get all nets.
 #[cfg(feature = "cli")]
 #[test]
 fn cells_are_needed_where_their_nets_are() {
@@ -57,7 +57,7 @@ fn cells_are_needed_where_their_nets_are() {
     let design = generate(&Spec::with_cells(3000)).unwrap();
     let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
     let order = NetOrder::new(&netlist);
-    // Wide nets and chunks: several of each to an interval, too.
+    // There are several wide nets and several chunks in an interval, too.
     let (wide, chunks) = (netlist.nets() - order.small, order.chunk.len() - 1);
     let mut lists = order.lists(&netlist);
     assert_eq!(lists.sums as usize, wide + chunks);
@@ -94,7 +94,7 @@ fn cells_are_needed_where_their_nets_are() {
     }
 }
 
-/// Of nets in an order of their own with so many pins each.
+/// Returns an order of nets with these numbers of pins.
 fn order_of(pins: &[u32]) -> NetOrder {
     let end = |end: &mut u32, pins: &u32| {
         *end += pins;
@@ -125,7 +125,7 @@ fn nets_of_many_pins_are_cut_into_pieces() {
         order.pieces(lists).into_iter().map(numbers).collect::<Vec<_>>()
     };
     assert_eq!(pieces(&lists), all);
-    // Every net is one rank's, and its lengths go to the same place.
+    // Every net belongs to one rank, and its lengths go to the same position.
     let of = |rank| pieces(&lists.of_rank(rank, 2));
     assert_eq!(of(0), all[..2]);
     let second =
