@@ -32,7 +32,6 @@ const FEW_BINS: f64 = (1 << 14) as f64;
 /// one place do overflow. If no movable cell has an area, the fixed ones decide. There are at most
 /// 256 bins for each of these cells. Each fence region needs its own maps: all regions together
 /// have at most 1024 bins for each cell, or 2^22, and never more than 2^26.
-/// regions together have at most 1024 bins for each cell, or 2^22, and never more than 2^26.
 pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
     if let Some(n) = ispd2005_bins(design) {
         return [n, n];

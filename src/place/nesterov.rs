@@ -6,7 +6,8 @@
 //! u' = v − α·g(v)        v' = u' + (a − 1)/a' · (u' − u)
 //! ```
 //!
-//! The caller chooses α: the placer backtracks ([`super::placer`]).
+//! (Lu et al., "ePlace", TODAES 2015, §5). The caller chooses α: the placer backtracks
+//! ([`super::placer`]).
 //!
 //! ```
 //! use placefield::place::nesterov::{Nesterov, momentum};

@@ -357,7 +357,6 @@ impl<'b> Placer<'b> {
     /// min(1, λ · area / w) · w · (ρ_max − 1) / bin width over a unit of length. Here w is the mean
     /// net weight of a pin. The other bound uses the mean over all bodies, which does not show a
     /// few oscillating bodies. On a grid finer than the cells these can carry the others away.
-    /// carry the others away.
     fn densest_step(&self) -> f64 {
         let (charge, state) = (self.backend.charge(), &self.state);
         let density = (state.last.sample.density.max - 1.0).max(0.0) / charge.grid().bin_x();
