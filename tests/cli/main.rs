@@ -12,7 +12,6 @@ mod compression;
 mod contract;
 mod def;
 mod files;
-mod generated;
 mod kept;
 mod legality;
 mod legalize;

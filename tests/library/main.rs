@@ -12,6 +12,8 @@ mod density_golden;
 mod design;
 mod fences;
 mod flat;
+#[cfg(feature = "cli")]
+mod generated;
 mod golden;
 mod history;
 mod layouts;
