@@ -236,16 +236,10 @@ fn any_number_of_threads_gives_the_same_bits() {
         let bytes: Vec<_> = files.iter().map(|f| std::fs::read(maps.join(f)).unwrap()).collect();
         (json, bytes)
     };
-    for pipeline in PIPELINES {
-        let first =
-            evaluate(&format!("--threads 1 --pipeline {pipeline}"), &folder.path().join("m"));
-        assert_eq!(first.1.len(), 6);
-        for threads in [2, 3, 1] {
-            let extra = format!("--threads {threads} --pipeline {pipeline} --deterministic");
-            let again = evaluate(&extra, &folder.path().join("n"));
-            assert!(first == again, "{extra} differs");
-        }
-    }
+    let first = evaluate("--threads 1", &folder.path().join("m"));
+    assert_eq!(first.1.len(), 6);
+    let again = evaluate("--threads 3 --deterministic", &folder.path().join("n"));
+    assert!(first == again, "runs with 1 and 3 threads differ");
 }
 
 #[test]

@@ -59,13 +59,6 @@ fn wires_get_shorter_and_the_summary_says_so() {
 }
 
 #[test]
-fn the_same_file_for_any_number_of_threads() {
-    let tiny = pairs();
-    let bytes = |threads| std::fs::read(refined(&tiny, threads).0).unwrap();
-    assert_eq!(bytes("--threads 1"), bytes("--threads 3"));
-}
-
-#[test]
 fn effort_decides_whether_cells_are_inserted() {
     let tiny = Tiny::new();
     let file = |name: &str| tiny.folder().join(name);
