@@ -122,7 +122,7 @@ check() {
 single() {
     local name="$1" file="$scratch/tests/$1" test="$2" begun=$SECONDS status
     shift 2
-    timeout 500 "$@" "$folder/tests/cuda" --exact "$test" --include-ignored >"$file.log" 2>&1 &&
+    timeout 500 "$@" "$folder/tests/cuda" --exact "$test" >"$file.log" 2>&1 &&
         grep -q '1 passed' "$file.log"
     status=$?
     echo $status >"$file.status"
@@ -248,7 +248,7 @@ fi
 
 if part sanitizers; then
     tool="$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1)"
-    cases="$("$folder/tests/cuda" sanitizer::case_ ::sanitize_ --list --ignored | sed -n 's/: test$//p')"
+    cases="$("$folder/tests/cuda" sanitizer::case_ ::sanitize_ --list | sed -n 's/: test$//p')"
     if [[ -z "$tool" || -z "$cases" ]]; then
         check sanitizer sh -c 'echo "there is no compute-sanitizer, or no case for it"; exit 1'
     else

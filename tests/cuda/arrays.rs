@@ -113,7 +113,6 @@ fn is_the_hosts<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn device_arrays_give_the_bits_of_host_arrays() {
     let gpu = gpu();
     is_the_hosts::<f32>(&gpu);
@@ -122,7 +121,6 @@ fn device_arrays_give_the_bits_of_host_arrays() {
 
 /// Results from positions that only the bodies have kept, beside those of the engine's own.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn stages_follow_the_positions_last_given() {
     let (gpu, charge) = (gpu(), charge());
     let [here, there] = [0.0, 60.0].map(|shift| positions::<f32>(&charge, shift, 9));
@@ -211,7 +209,6 @@ pub(crate) fn copy<T: CudaReal>(stream: CUstream, from: &DeviceVec<T>, to: &mut 
 /// Positions arrive on the caller's stream after a while; nothing before them is read, the host
 /// waits for nothing, and what follows on any stream finds the results.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn work_goes_to_the_callers_stream_in_order() {
     let (gpu, charge) = (gpu_alone(), charge());
     let places = [0.0, 40.0, 80.0].map(|shift| positions::<f32>(&charge, shift, 9));
@@ -378,7 +375,6 @@ fn is_captured<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_step_is_captured_in_a_graph_of_the_callers() {
     let gpu = gpu_alone();
     is_captured::<f32>(&gpu);
@@ -394,7 +390,6 @@ fn is_bad<T>(result: Result<T, CudaError>, reason: &str) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn bad_device_addresses_are_refused() {
     let gpu = gpu();
     let foreign = "no memory of this device";
@@ -425,7 +420,6 @@ fn bad_device_addresses_are_refused() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn streams_of_other_contexts_are_refused() {
     let gpu = gpu();
     // SAFETY: the context and its stream are destroyed after their last use; the primary one is
@@ -452,7 +446,6 @@ fn streams_of_other_contexts_are_refused() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn refused_arrays_leave_the_engine_usable() {
     let (gpu, charge) = (gpu(), charge());
     let other = Gpu::open(0).unwrap();
@@ -525,7 +518,6 @@ fn refused_arrays_leave_the_engine_usable() {
 
 /// Two threads with an engine each on one `Gpu`, on streams of their own and on the `Gpu`'s.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn threads_take_turns() {
     let (gpu, charge) = (gpu(), charge());
     let places = [0.0, 40.0].map(|shift| positions::<f32>(&charge, shift, 9));

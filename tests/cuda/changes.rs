@@ -103,7 +103,6 @@ fn goes_on<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn an_engine_goes_on_with_another_charge() {
     let gpu = gpu();
     goes_on::<f32>(&gpu);
@@ -111,7 +110,6 @@ fn an_engine_goes_on_with_another_charge() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_charge_refused_leaves_the_engine_as_it_was() {
     let gpu = gpu_alone();
     let charge = mixed(BINS[0], BINS[1], 400, 0.9);

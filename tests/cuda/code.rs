@@ -11,7 +11,6 @@ use std::process::Command;
 /// Prints where its kernels came from, each origin once if all have the same; run by the tests
 /// below in a process of its own.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn kernel_origins() {
     let gpu = gpu();
     ThreePass::<f32>::new(&gpu, &grid(64, 64)).unwrap();
@@ -23,7 +22,7 @@ fn kernel_origins() {
 /// Returns the output of [`kernel_origins`] in a new process with this cache and limit.
 fn start(cache: &Path, limit: &str) -> String {
     let run = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "code::kernel_origins", "--ignored", "--nocapture"])
+        .args(["--exact", "code::kernel_origins", "--nocapture"])
         .env("PLACEFIELD_CACHE", cache)
         .env("PLACEFIELD_DEVICE_LIMIT", limit)
         .output()
@@ -64,13 +63,11 @@ fn second_start(limit: &str, ptx: &str) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_second_start_compiles_nothing() {
     second_start("", "");
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_second_start_compiles_no_ptx_either() {
     let whole = Gpu::open_with(0, GpuOptions::default().limit(DeviceLimit::none())).unwrap();
     // Machine code for 7.5 runs on no other generation.

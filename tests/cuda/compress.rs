@@ -51,7 +51,6 @@ fn thresholds_drop_and_count<T: CudaReal>() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn thresholds_drop_and_count_coefficients() {
     thresholds_drop_and_count::<f32>();
     thresholds_drop_and_count::<f64>();
@@ -59,7 +58,6 @@ fn thresholds_drop_and_count_coefficients() {
 
 /// Compression on the device gives the picture that compression on the CPU gives.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn compression_agrees_with_the_cpu() {
     let gpu = gpu();
     // By cuFFT, and by two passes.

@@ -59,7 +59,6 @@ pub(crate) fn varied() -> Design {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn congestion_maps_have_the_bits_of_the_cpu() {
     let gpu = gpu();
     let design = varied();
@@ -138,7 +137,6 @@ pub(crate) fn callers_maps_are_the_cpus<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn congestion_of_callers_positions_is_the_cpus() {
     let gpu = gpu();
     callers_maps_are_the_cpus::<f32>(&gpu);
@@ -146,7 +144,6 @@ fn congestion_of_callers_positions_is_the_cpus() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn congestion_of_other_lengths_is_refused() {
     let gpu = gpu();
     let design = design(300);

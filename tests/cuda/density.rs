@@ -148,7 +148,6 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn density_and_force_match_the_cpu() {
     let gpu = gpu();
     for (nx, ny) in [(64, 64), (100, 37), (33, 128), (7, 200), (1, 1), (5, 3)] {
@@ -162,7 +161,6 @@ fn density_and_force_match_the_cpu() {
 
 /// More tiles than a block that makes an order can count in shared memory.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn bodies_of_many_tiles_match_the_cpu() {
     let gpu = gpu();
     let charge = some(20_000, [2432, 2400], 10_000, 0.9);
@@ -191,7 +189,6 @@ fn cells(grid: BinGrid, sizes: &[[f64; 2]], macros: bool, heap: bool) -> Charge 
 
 /// Rounding the die's edge to `f32` moves it by up to a third of a bin here.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_die_far_from_zero_loses_no_area() {
     let gpu = gpu();
     for [xl, yl] in [[1_000_000.03, -100_000.3], [-100_000.3, 1_000_000.03]] {
@@ -204,7 +201,6 @@ fn a_die_far_from_zero_loses_no_area() {
 
 /// A macro thinner than a bin has the charge of its area, and less of it in each bin.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn thin_macros_on_a_heap_overflow_as_on_the_cpu() {
     let gpu = gpu();
     let grid = BinGrid::new(Rect::at(0.0, 0.0, 1024.0, 1.0), 1024, 1).unwrap();
@@ -214,7 +210,6 @@ fn thin_macros_on_a_heap_overflow_as_on_the_cpu() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn fillers_of_several_sizes_match_the_cpu() {
     let gpu = gpu();
     let mut charge = charge(48, 40, 500, 1.0);
@@ -226,7 +221,6 @@ fn fillers_of_several_sizes_match_the_cpu() {
 
 /// All bodies in one tile, as a placer may begin: their sum exceeds 32 bits.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn bodies_in_one_place_match_the_cpu() {
     let gpu = gpu();
     for (nx, ny) in [(64, 64), (50, 43)] {
@@ -241,7 +235,6 @@ fn bodies_in_one_place_match_the_cpu() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn bad_positions_affect_no_other_body() {
     let gpu = gpu();
     let charge = charge(40, 44, 700, 1.0);

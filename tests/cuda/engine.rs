@@ -34,7 +34,6 @@ fn taken(engine: &mut CudaEngine<f32>) -> DensityStats {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn an_exact_density_leaves_the_statistics_of_the_step() {
     let (gpu, charge) = (gpu(), mixed(64, 96, 5000, 0.9));
     let [x, y] = positions::<f32>(&charge, 40.0, 7);
@@ -47,7 +46,6 @@ fn an_exact_density_leaves_the_statistics_of_the_step() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn timing_an_order_leaves_slot_order_to_the_caller() {
     let (gpu, charge) = (gpu(), mixed(64, 96, 5000, 0.9));
     let [x, y] = positions::<f32>(&charge, 40.0, 7);
@@ -108,7 +106,6 @@ fn stats_near(what: &str, got: DensityStats, want: DensityStats, bound: f64) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn the_default_is_three_pass_if_it_has_kernels() {
     let gpu = gpu();
     let choice = |nx, ny, pipeline| {
@@ -172,7 +169,6 @@ pub(crate) fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn area_off_the_die_is_overflow_wherever_positions_are() {
     let gpu = gpu();
     let charge = mixed(64, 64, 100, 1.0);
@@ -216,7 +212,6 @@ fn area_off_the_die_is_overflow_wherever_positions_are() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn every_stage_matches_the_cpu() {
     let gpu = gpu();
     for (nx, ny) in [(64, 64), (100, 37), (33, 128), (7, 200), (1, 1), (5, 3)] {
@@ -231,7 +226,6 @@ fn every_stage_matches_the_cpu() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn designs_without_bodies_have_a_field() {
     let gpu = gpu();
     let grid = BinGrid::new(Rect::at(2.0, 3.0, 40.0, 90.0), 20, 30).unwrap();
@@ -284,7 +278,6 @@ fn replay_is_stage_by_stage<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn replayed_steps_equal_single_stages() {
     let gpu = gpu();
     replay_is_stage_by_stage::<f32>(&gpu);
@@ -292,7 +285,6 @@ fn replayed_steps_equal_single_stages() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn the_same_positions_give_the_same_bits() {
     let gpu = gpu();
     let charge = mixed(90, 70, 5000, 1.0);
@@ -321,7 +313,6 @@ fn the_same_positions_give_the_same_bits() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn cells_that_jump_are_ordered_anew() {
     let gpu = gpu();
     let charge = mixed(128, 96, 20_000, 1.0);
@@ -345,7 +336,6 @@ fn cells_that_jump_are_ordered_anew() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn jumps_are_reordered_without_being_queried() {
     let gpu = gpu();
     let charge = mixed(128, 96, 20_000, 1.0);
@@ -385,7 +375,6 @@ fn jumps_are_reordered_without_being_queried() {
 /// Bodies outside their halo wherever they are ordered, being longer than a tile's
 /// surroundings: no order mends that, and none is made in vain.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn bodies_longer_than_halos_cause_no_reorder() {
     let gpu = gpu();
     let grid = BinGrid::new(Rect::at(0.0, 0.0, 640.0, 640.0), 64, 64).unwrap();
@@ -405,7 +394,6 @@ fn bodies_longer_than_halos_cause_no_reorder() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn device_positions_need_no_host_copies() {
     let gpu = gpu_alone();
     let charge = mixed(80, 100, 4000, 1.0);
@@ -452,7 +440,6 @@ fn device_positions_need_no_host_copies() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn slots_reorder_the_same_values() {
     let gpu = gpu();
     let charge = mixed(80, 100, 4000, 0.9);
@@ -514,7 +501,6 @@ fn rms(values: &[f64]) -> f64 {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_flat_density_is_solved_in_single_precision() {
     let gpu = gpu();
     for n in [64, 96, 512] {
@@ -548,7 +534,6 @@ fn a_flat_density_is_solved_in_single_precision() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn stale_results_and_bad_shapes_are_refused() {
     let gpu = gpu();
     let charge = mixed(24, 20, 100, 1.0);
@@ -598,7 +583,6 @@ fn stale_results_and_bad_shapes_are_refused() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_full_device_is_an_error_and_stays_usable() {
     let gpu = gpu_alone();
     let charge = mixed(64, 64, 0, 1.0);

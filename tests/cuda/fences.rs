@@ -27,7 +27,6 @@ fn options() -> ChargeOptions {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn regions_together_are_regions_alone() {
     let gpu = gpu();
     for fillers in [false, true] {
@@ -37,7 +36,6 @@ fn regions_together_are_regions_alone() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_fence_around_the_die_changes_no_bit() {
     let gpu = gpu();
     the_die_is_no_fence::<f64>(boxed(&gpu));
@@ -47,7 +45,6 @@ fn a_fence_around_the_die_changes_no_bit() {
 /// Bins of which no kernel of the three-pass solve takes all, and whose maps do not begin at whole
 /// fours of bins, among them.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn every_stage_and_pipeline_matches_the_cpu() {
     let gpu = gpu();
     for (bins, regions) in [([64, 96], 3), ([33, 21], 2), ([128, 64], 8), ([48, 30], 70)] {
@@ -60,7 +57,6 @@ fn every_stage_and_pipeline_matches_the_cpu() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn an_engine_goes_on_with_other_regions() {
     let gpu = gpu();
     goes_on_with_other_regions::<f64>(boxed(&gpu));
@@ -70,7 +66,6 @@ fn an_engine_goes_on_with_other_regions() {
 /// Forces of every region times its weight: more regions than a launch takes weights of, both
 /// layouts.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_gradient_has_the_weight_of_each_region() {
     let gpu = gpu();
     for regions in [2, 64, 65, 150] {
@@ -115,7 +110,6 @@ pub(crate) fn weights<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
 /// Steps replayed, in slots, on arrays of the caller's and in a graph of the caller's, with bodies
 /// that move so far that they are ordered anew.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn all_step_variants_give_the_same_bits() {
     let gpu = gpu();
     let charge = strips([64, 96], 5, &options().fillers(true));
@@ -245,14 +239,12 @@ pub(crate) fn runs<T: CudaReal>(gpu: &Gpu) {
 
 /// More bodies and maps than in the other tests, in chunks of thousands.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn large_maps_of_eight_regions_match_the_cpu() {
     let gpu = gpu();
     agrees::<f32>(&gpu, &strips([512, 512], 8, &options().fillers(true)));
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn cells_of_a_placement_end_in_their_fences() {
     let gpu = gpu();
     cells_end_in_their_fences(|charge, netlist| {
@@ -264,7 +256,6 @@ fn cells_of_a_placement_end_in_their_fences() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn more_than_65535_regions_are_refused() {
     let (gpu, regions) = (gpu_alone(), 65536);
     let grid = BinGrid::new(Rect::at(0.0, 0.0, regions as f64, 1.0), 1, 1).unwrap();

@@ -100,7 +100,6 @@ fn density_and_force<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn golden_density_and_force() {
     let gpu = gpu();
     density_and_force::<f32>(&gpu);
@@ -161,7 +160,6 @@ fn fields<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn golden_transforms_and_fields() {
     let gpu = gpu();
     transforms::<f32>(&gpu);
@@ -171,7 +169,6 @@ fn golden_transforms_and_fields() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU and real designs: PLACEFIELD_DATA"]
 fn adaptec1_matches_golden_values() {
     let gpu = gpu();
     let aux = design_dir("adaptec1").join("adaptec1.mms.aux");

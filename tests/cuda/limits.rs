@@ -27,7 +27,6 @@ fn smaller() -> impl Iterator<Item = (&'static str, Gpu)> {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn limited_devices_report_their_limits() {
     let _turn = gpu();
     let whole = limited(DeviceLimit::none()).info().clone();
@@ -47,7 +46,6 @@ fn limited_devices_report_their_limits() {
 /// All stages by every pipeline against the CPU; 64 × 128 has lines for three passes, 33 × 64
 /// has none.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn engines_on_smaller_devices_match_the_cpu() {
     let _turn = gpu();
     for (_, gpu) in smaller() {
@@ -86,7 +84,6 @@ fn solves<T: CudaReal>(whole: &Gpu, gpu: &Gpu, text: &str, (n, m): (usize, usize
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn fused_replaces_three_pass_on_small_devices() {
     let whole = gpu();
     for (text, gpu) in smaller() {
@@ -102,7 +99,6 @@ fn fused_replaces_three_pass_on_small_devices() {
 /// Code for an architecture that has no dependent launch, on a device that has: were it
 /// launched before the kernel before it is done, it would not wait.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn older_code_waits_for_the_kernel_before_it() {
     let _turn = gpu();
     let gpu = limited(DeviceLimit::none().architecture(80));

@@ -1,7 +1,7 @@
 //! The library on an NVIDIA GPU, against the CPU, the definitions and golden values.
 //!
-//! All but a few tests are ignored by default; where there is a GPU,
-//! `cargo test --test cuda -- --include-ignored --test-threads=1` runs them.
+//! Tests need a GPU and fail without one, so `cargo test` leaves out this target. Where there is a GPU,
+//! `cargo test --test cuda -- --test-threads=1` runs it.
 
 mod arrays;
 mod changes;

@@ -130,20 +130,17 @@ fn all<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn one_to_four_ranks_step_like_one_device_in_f32() {
     all::<f32>(&gpu());
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn one_to_four_ranks_step_like_one_device_in_f64() {
     all::<f64>(&gpu());
 }
 
 /// Maps of which the field along x is solved in a pass of its own, stage by stage and by graphs.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn large_maps_are_stepped_like_one_device() {
     let gpu = gpu();
     let charge = mixed(4096, 4096, 500, 0.8);
@@ -163,7 +160,6 @@ fn large_maps_are_stepped_like_one_device() {
 
 /// Bodies that all stand in bins of other ranks, few bodies for many ranks, and none.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn bodies_may_be_anywhere_few_or_none() {
     let gpu = gpu();
     for count in [0, 1, 3, 2000] {
@@ -206,7 +202,6 @@ fn bodies_may_be_anywhere_few_or_none() {
 
 /// Sizes, fixed cells and fillers that change between steps.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn another_charge_gives_the_bits_of_a_new_engine() {
     let _gpu = gpu();
     let before = mixed(64, 64, 100, 1.0);
@@ -296,7 +291,6 @@ fn gradients_like_one<T: CudaReal>(devices: &[usize], charge: &Charge) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn gradients_have_the_bits_of_one_device() {
     let _gpu = gpu();
     for charge in [mixed(128, 96, 500, 0.9), mixed(67, 40, 300, 0.8)] {
@@ -309,7 +303,6 @@ fn gradients_have_the_bits_of_one_device() {
 
 /// A solve or a force that fails leaves nothing of the one before to be read.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn failed_stages_leave_nothing_to_read() {
     let _gpu = gpu();
     let charge = mixed(64, 64, 100, 1.0);
@@ -339,7 +332,6 @@ fn failed_stages_leave_nothing_to_read() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn refusals_leave_multi_device_engines_usable() {
     let _gpu = gpu();
     let charge = mixed(64, 64, 100, 1.0);
@@ -375,7 +367,6 @@ fn refusals_leave_multi_device_engines_usable() {
 /// Two threads, each with an engine on the same ranks: what one asks ranks to wait for does not let
 /// the other's go on.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn two_threads_step_on_the_same_ranks() {
     let _gpu = gpu();
     for devices in (2..=3).flat_map(places) {
@@ -406,7 +397,6 @@ fn two_threads_step_on_the_same_ranks() {
 /// Far more work on one rank than on the other, before they work together.
 /// What was written to a rank's own share is sent before bodies are ordered by it.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn an_order_asked_for_is_by_the_positions_written() {
     let (gpu, charge) = (gpu(), mixed(128, 96, 5000, 0.9));
     let mut one = CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
@@ -438,7 +428,6 @@ fn an_order_asked_for_is_by_the_positions_written() {
 /// Two threads have a device each for themselves; one waits for the other, which drops memory of
 /// the first one's device.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn memory_of_a_device_that_another_thread_has_is_freed_later() {
     const PATIENCE: Duration = Duration::from_secs(20);
     // Two handles of one device are as separate as two devices.
@@ -470,7 +459,6 @@ fn memory_of_a_device_that_another_thread_has_is_freed_later() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn steps_wait_for_a_rank_far_behind() {
     let _alone = gpu_alone();
     let charge = mixed(64, 64, 300, 0.9);
@@ -492,7 +480,6 @@ fn steps_wait_for_a_rank_far_behind() {
 
 /// One device without room for its share: an error that says so, at once, and nothing kept.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn device_out_of_memory_is_an_error() {
     let gpu = gpu_alone();
     let charge = some(1000, [1024, 1024], 0, 1.0);

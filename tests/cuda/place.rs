@@ -119,7 +119,6 @@ pub(crate) fn wirelength_is_the_cpus<T: CudaReal>(gpu: &Gpu, cells: u64) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn wirelength_and_gradient_match_the_cpu() {
     let gpu = gpu();
     wirelength_is_the_cpus::<f32>(&gpu, 4000);
@@ -127,7 +126,6 @@ fn wirelength_and_gradient_match_the_cpu() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn hpwl_matches_the_designs() {
     let gpu = gpu();
     let design = design(3000);
@@ -177,7 +175,6 @@ pub(crate) fn bare_netlist(nets: &[Vec<usize>], weights: &[f64], bodies: usize) 
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn wirelength_matches_golden_values() {
     let pieces = golden("placer_pieces.json");
     let case = &pieces["weighted_average"];
@@ -202,7 +199,6 @@ fn wirelength_matches_golden_values() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn the_gradient_is_the_slope_of_the_wirelength() {
     let gpu = gpu();
     let design = design(2000);
@@ -336,7 +332,6 @@ fn charge_holds(charge: &Charge, x: &[f64], y: &[f64]) -> bool {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn steps_and_their_sums_match_the_cpu() {
     let gpu = gpu();
     steps_are_the_hosts::<f64>(&gpu, 1e-8);
@@ -357,7 +352,6 @@ pub(crate) fn place(
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn placements_converge_like_the_cpu_and_repeat() {
     let gpu = gpu();
     let design = generate(&Spec::with_cells(3000)).unwrap();
@@ -376,7 +370,6 @@ fn placements_converge_like_the_cpu_and_repeat() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn fixed_cells_of_a_charge_do_not_move() {
     let design = design(2_000);
     let mut charge = charge(&design, 32);
@@ -408,7 +401,6 @@ fn fixed_cells_of_a_charge_do_not_move() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn new_net_weights_are_those_of_a_new_backend() {
     let gpu = gpu();
     let design = design(2_000);
@@ -464,7 +456,6 @@ impl DeviceTerm for Replaced {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn terms_of_the_caller_are_the_hosts() {
     let gpu = gpu();
     let design = design(1_500);
@@ -534,7 +525,6 @@ impl Drop for Captures {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn captures_beside_a_term_of_the_caller_block_no_thread() {
     let gpu = gpu();
     let design = design(1_500);
@@ -558,7 +548,6 @@ fn captures_beside_a_term_of_the_caller_block_no_thread() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn an_engine_in_slot_order_is_refused() {
     let gpu = gpu();
     let design = design(1_500);
@@ -577,7 +566,6 @@ fn an_engine_in_slot_order_is_refused() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn an_iteration_allocates_nothing() {
     let gpu = gpu_alone();
     let design = design(2000);
@@ -603,7 +591,6 @@ fn an_iteration_allocates_nothing() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn nan_shows_and_calls_out_of_order_are_refused() {
     let gpu = gpu();
     let design = design(2000);
@@ -636,7 +623,6 @@ fn nan_shows_and_calls_out_of_order_are_refused() {
 /// Kernels that another thread has loaded, a thread that has used no device before, and one that
 /// has the device for itself.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn any_thread_can_make_a_backend() {
     let gpu = Gpu::open(0).unwrap();
     let design = design(2000);

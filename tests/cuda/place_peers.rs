@@ -94,7 +94,6 @@ pub(crate) fn placed_like_one<T: CudaReal>(
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn one_to_three_ranks_place_like_one_device() {
     let gpu = gpu();
     // Bins of rows that are no whole blocks, and of a number that no number of ranks divides.
@@ -107,7 +106,6 @@ fn one_to_three_ranks_place_like_one_device() {
 
 /// Bits may differ by slabs, which placements that steer by them make more of.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn slab_placements_are_as_good_as_one_devices() {
     let gpu = gpu();
     let design = generate(&Spec::with_cells(3000)).unwrap();
@@ -128,7 +126,6 @@ fn slab_placements_are_as_good_as_one_devices() {
 
 /// With few cells most ranks have none in their share, or no net.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn few_cells_are_placed_on_many_ranks() {
     let gpu = gpu();
     let design = generate(&Spec::with_cells(40)).unwrap();
@@ -145,7 +142,6 @@ fn few_cells_are_placed_on_many_ranks() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn fences_and_other_netlists_are_refused() {
     let _gpu = gpu();
     let peers = Peers::open(&[0, 0]).unwrap();
@@ -163,7 +159,6 @@ fn fences_and_other_netlists_are_refused() {
 
 /// One device without room for its part: an error that says so, at once, and nothing kept.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn device_out_of_memory_is_an_error() {
     let gpu = gpu_alone();
     let design = design(3000);
@@ -240,7 +235,6 @@ const LOST: &str = "PLACEFIELD_TEST_LOST";
 /// One device that is lost in the middle: an error that names its rank, within ten seconds, and no
 /// hang at the end. In a process of its own, whose last the device is.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_device_lost_during_a_placement_is_an_error() {
     match started_for(LOST) {
         Some(devices) => {
@@ -258,7 +252,7 @@ fn tells_of_the_loss(devices: &[usize]) {
     let list = devices.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "place_peers::a_device_lost_during_a_placement_is_an_error"])
-        .args(["--ignored", "--nocapture"])
+        .arg("--nocapture")
         .env(LOST, list)
         .output()
         .unwrap();

@@ -28,7 +28,6 @@ fn has_two() -> bool {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU and NCCL"]
 fn messages_in_one_process_solve_like_one_device() {
     let gpu = gpu_alone();
     let devices = probe().devices.len().min(4);
@@ -45,7 +44,6 @@ fn messages_in_one_process_solve_like_one_device() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU and NCCL"]
 fn graphs_and_engines_need_peer_memory() {
     let _alone = gpu_alone();
     let error = Peers::open_by_nccl(&[0, 0]).err().unwrap().to_string();
@@ -66,7 +64,7 @@ fn graphs_and_engines_need_peer_memory() {
 /// Starts this test program again as a rank: it runs the same test, which then is that rank.
 fn start(test: &str, role: &str, rank: usize, place: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--ignored", "--nocapture"]);
+    command.args(["--exact", test, "--nocapture"]);
     command.env(ROLE, format!("{role} {rank}")).env("NCCL_COMM_ID", place);
     if !has_two() {
         command.env("NCCL_HOSTID", format!("host of rank {rank}"));
@@ -105,7 +103,6 @@ fn all(test: &str, role: &str) -> ([String; WORLD], Duration) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU and NCCL"]
 fn two_processes_solve_like_one_device() {
     if !is_rank() {
         let _alone = gpu_alone();
@@ -117,7 +114,6 @@ fn two_processes_solve_like_one_device() {
 /// A process that ends in the middle, one that is asked for nothing more, one without memory for a
 /// solver or for fields, one that leaves too early, and one that has other values.
 #[test]
-#[ignore = "needs an NVIDIA GPU and NCCL"]
 fn faults_of_one_rank_are_errors_of_all() {
     if !is_rank() {
         let _alone = gpu_alone();
@@ -153,7 +149,6 @@ fn faults_end_all_ranks(all: impl Fn(&str) -> ([String; WORLD], Duration)) {
 
 /// Ranks that wait for one that never comes.
 #[test]
-#[ignore = "needs an NVIDIA GPU and NCCL"]
 fn absent_ranks_are_waited_for_with_patience() {
     if !is_rank() {
         let _alone = gpu_alone();

@@ -89,7 +89,6 @@ pub(crate) fn refined_alike(gpu: &Gpu, design: &Design, options: &RefineOptions<
 }
 
 #[test]
-#[ignore = "needs a GPU"]
 fn refined_placements_are_the_cpus() {
     let gpu = gpu();
     let mut shortened = [0.0; Step::ALL.len()];
@@ -113,7 +112,6 @@ fn refined_placements_are_the_cpus() {
 }
 
 #[test]
-#[ignore = "needs a GPU"]
 fn refined_placements_of_several_batches_are_the_cpus() {
     let gpu = gpu();
     for cells in [300, 6000, 40_000] {
@@ -126,7 +124,6 @@ fn refined_placements_of_several_batches_are_the_cpus() {
 }
 
 #[test]
-#[ignore = "needs a GPU"]
 fn the_cpu_refines_what_the_device_cannot() {
     let gpu = gpu_alone();
     let design = large(2000);

@@ -82,7 +82,6 @@ fn are_the_hosts<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn one_call_steps_give_the_bits_of_host_steps() {
     let gpu = gpu();
     are_the_hosts::<f32>(&gpu);
@@ -91,7 +90,6 @@ fn one_call_steps_give_the_bits_of_host_steps() {
 
 /// Captures and replays on a stream of the caller's, and what they are refused for.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn one_call_steps_replay_on_the_callers_stream() {
     let (gpu, charge) = (gpu_alone(), charge());
     let places = [0.0, 40.0].map(|shift| positions::<f32>(&charge, shift, 9));
@@ -137,7 +135,6 @@ fn one_call_steps_replay_on_the_callers_stream() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn without_bodies_the_energy_is_of_fixed_cells() {
     let gpu = gpu();
     let grid = BinGrid::new(Rect::at(0.0, 0.0, 32.0, 16.0), 32, 16).unwrap();

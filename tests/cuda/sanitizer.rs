@@ -38,7 +38,6 @@ macro_rules! cases {
         const CASES: &[(&str, fn(&Gpu))] = &[$((stringify!($name), $run)),*];
         $(
             #[test]
-            #[ignore = "needs an NVIDIA GPU"]
             fn $name() {
                 let case: fn(&Gpu) = $run;
                 case(&gpu());
@@ -83,7 +82,6 @@ cases! {
 
 /// A kernel file that no case loads would go unchecked without notice.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn cases_load_all_kernels_in_both_precisions() {
     let _turn = gpu();
     let loads = |(_, case): &(&str, fn(&Gpu))| {

@@ -91,7 +91,6 @@ const SIZES: [(usize, usize); 8] =
     [(64, 64), (64, 256), (256, 64), (128, 512), (72, 100), (100, 72), (1024, 512), (512, 1024)];
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn up_to_four_ranks_solve_like_one_device_in_f32() {
     let gpu = gpu();
     let all = |ranks| ranks_solve_like_one::<f32>(&gpu, ranks, &SIZES);
@@ -99,7 +98,6 @@ fn up_to_four_ranks_solve_like_one_device_in_f32() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn up_to_four_ranks_solve_like_one_device_in_f64() {
     let gpu = gpu();
     let all = |ranks| ranks_solve_like_one::<f64>(&gpu, ranks, &SIZES);
@@ -108,7 +106,6 @@ fn up_to_four_ranks_solve_like_one_device_in_f64() {
 
 /// A length that the three passes have no lines for, and too few rows or columns.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn maps_without_three_passes_are_refused() {
     let peers = Peers::open(&[0; 4]).unwrap();
     for (nx, ny) in [(67, 64), (6, 64), (64, 16)] {
@@ -118,7 +115,6 @@ fn maps_without_three_passes_are_refused() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn long_lines_are_solved_by_two_and_three_ranks() {
     let gpu = gpu();
     for ranks in [2, 3] {
@@ -133,14 +129,12 @@ fn long_lines_are_solved_by_two_and_three_ranks() {
 
 /// Q travels while the third pass runs.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn large_maps_are_solved_in_four_passes() {
     ranks_solve_like_one::<f32>(&gpu(), 3, &[(4096, 4096)]);
 }
 
 /// Replays of graphs, launched many times before anyone waits.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn graphs_of_all_ranks_run_in_step() {
     let gpu = gpu();
     let (nx, ny) = (512, 512);
@@ -166,7 +160,6 @@ fn graphs_of_all_ranks_run_in_step() {
 
 /// Making graphs may wait for all of a device's work, and so for a rank that waits for another.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn graphs_are_made_while_another_thread_solves() {
     let _gpu = gpu_alone();
     for devices in places(2) {
@@ -199,7 +192,6 @@ fn graphs_are_made_while_another_thread_solves() {
 
 /// A rank that is not asked to work: the others say so within the time that they wait.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn absent_ranks_are_named() {
     let _alone = gpu_alone();
     let peers = Peers::open(&[0, 0, 0]).unwrap();
@@ -225,7 +217,6 @@ fn absent_ranks_are_named() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn bad_devices_grids_and_slabs_are_refused() {
     let gpu = gpu();
     for devices in [vec![], vec![0; 17]] {
@@ -263,7 +254,6 @@ fn bad_devices_grids_and_slabs_are_refused() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_batch_is_solved_map_by_map() {
     let gpu = gpu();
     let (nx, ny) = (128, 64);

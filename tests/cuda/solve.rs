@@ -103,13 +103,11 @@ fn solves_agree<T: CudaReal>() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn solves_agree_with_the_reference_in_f32() {
     solves_agree::<f32>();
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn solves_agree_with_the_reference_in_f64() {
     solves_agree::<f64>();
 }
@@ -134,19 +132,16 @@ fn transforms_agree<T: CudaReal>() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn transforms_agree_with_the_reference_in_f32() {
     transforms_agree::<f32>();
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn transforms_agree_with_the_reference_in_f64() {
     transforms_agree::<f64>();
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_replayed_graph_gives_the_same_bits() {
     let gpu = gpu();
     let (nx, ny) = (320, 480);
@@ -174,7 +169,6 @@ fn a_replayed_graph_gives_the_same_bits() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_capture_that_fails_leaves_the_stream_usable() {
     let gpu = gpu();
     let mut short = Spectral::<f32>::new(&gpu, &grid(8, 8), Pipeline::Fused).unwrap();
@@ -194,7 +188,6 @@ fn a_capture_that_fails_leaves_the_stream_usable() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn refusals_are_typed() {
     assert!(matches!(Gpu::open(4096), Err(CudaError::NoSuchDevice { ordinal: 4096, .. })));
     let gpu = gpu();
@@ -270,13 +263,11 @@ fn volumes_agree<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn volumes_agree_with_the_cpu_in_f32() {
     volumes_agree::<f32>(&gpu());
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn volumes_agree_with_the_cpu_in_f64() {
     volumes_agree::<f64>(&gpu());
 }

@@ -32,7 +32,6 @@ fn is_other_gpu(result: Result<(), CudaError>) -> bool {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn memory_of_another_gpu_handle_is_refused() {
     let gpu = gpu();
     let other = Gpu::open(0).unwrap();
@@ -73,7 +72,6 @@ fn memory_of_another_gpu_handle_is_refused() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn stages_refuse_bodies_of_another_charge() {
     let gpu = gpu();
     let [small, large] = [50, 5000].map(|cells| mixed(40, 50, cells, 1.0));
@@ -112,7 +110,6 @@ fn stages_refuse_bodies_of_another_charge() {
 
 /// A refusal comes before anything is enqueued: sums left over would count twice.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_density_refused_leaves_nothing_behind() {
     let (gpu, charge) = (gpu(), mixed(40, 50, 500, 1.0));
     let other = Gpu::open(0).unwrap();
@@ -133,7 +130,6 @@ fn a_density_refused_leaves_nothing_behind() {
 /// Tiles of 2047 cells and as many fillers are two chunks, the first of 1024 of either:
 /// one body more than a chunk has of one class, and all of them outside their halo.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn all_bodies_of_full_chunks_may_leave_the_halo() {
     const EACH: usize = 2047;
     let gpu = gpu();
@@ -181,7 +177,6 @@ fn steps_without_bodies<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn sanitize_steps_without_a_body() {
     let gpu = gpu();
     steps_without_bodies::<f32>(&gpu);
@@ -189,7 +184,6 @@ fn sanitize_steps_without_a_body() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn views_that_begin_between_pairs_are_refused() {
     let gpu = gpu();
     let refused = |result| matches!(result, Err(CudaError::Misaligned { .. }));
@@ -215,7 +209,6 @@ fn views_that_begin_between_pairs_are_refused() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn lengths_beyond_what_cufft_counts_are_refused() {
     let gpu = gpu();
     let shapes: [(&[usize], usize); 6] = [
@@ -249,7 +242,6 @@ fn step_bits(engine: &mut CudaEngine<f32>, x: &[f32], y: &[f32]) -> Vec<u32> {
 /// Engines capture their second step: were the others' launches to land in it, or the
 /// capture to break, bits would differ or calls fail.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn engines_on_several_threads_do_not_interfere() {
     let gpu = gpu();
     let charges: Vec<Charge> = [(64, 128, 3000), (100, 80, 2000), (128, 64, 4000)]
@@ -284,7 +276,6 @@ fn engines_on_several_threads_do_not_interfere() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn captures_exclude_work_of_other_threads() {
     let gpu = gpu();
     let n = 1 << 16;
@@ -318,7 +309,6 @@ fn captures_exclude_work_of_other_threads() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn failed_captures_leave_the_engine_usable() {
     let gpu = gpu();
     let charge = mixed(64, 64, 1000, 1.0);
@@ -354,7 +344,6 @@ fn failed_captures_leave_the_engine_usable() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn memory_dropped_in_a_capture_is_freed_after_it() {
     let gpu = gpu();
     let n = 1 << 22;
@@ -391,7 +380,6 @@ fn memory_dropped_in_a_capture_is_freed_after_it() {
 
 /// A plan waits before it is destroyed, which a capture by the caller forbids its thread.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_panic_in_a_capture_of_the_callers_does_not_break_it() {
     let gpu = gpu();
     let ones = gpu.upload(&vec![1f32; 1000]).unwrap();
@@ -416,7 +404,6 @@ fn a_panic_in_a_capture_of_the_callers_does_not_break_it() {
 
 /// An engine with steps in a caller's graph waits for the whole device before it is dropped.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn waits_for_the_device_do_not_break_captures_of_other_threads() {
     let gpu = gpu();
     let charge = mixed(64, 64, 1000, 1.0);
@@ -445,7 +432,6 @@ fn waits_for_the_device_do_not_break_captures_of_other_threads() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn slots_asked_for_in_a_capture_that_never_runs_are_found_later() {
     let (gpu, charge) = (gpu(), mixed(40, 50, 3000, 1.0));
     let [x, y] = starts(&charge);
@@ -465,7 +451,6 @@ fn slots_asked_for_in_a_capture_that_never_runs_are_found_later() {
 /// A small case for the sanitizers: positions that no placer should give, which device
 /// code may write without anyone having looked at them.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn sanitize_positions_far_away_or_nan_do_no_harm() {
     let gpu = gpu();
     // No cuFFT, as in `sanitizer::peers`.
@@ -507,7 +492,6 @@ fn from_indices(from: &placefield::cuda::Permutation) -> placefield::cuda::Devic
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn ptx_and_compiled_kernels_agree() {
     let charge = mixed(64, 128, 2000, 0.9);
     let [x, y] = starts(&charge);

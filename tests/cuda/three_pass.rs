@@ -147,13 +147,11 @@ fn agrees_with_the_definition<T: CudaReal>() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn agrees_with_the_definition_in_f32() {
     agrees_with_the_definition::<f32>();
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn agrees_with_the_definition_in_f64() {
     agrees_with_the_definition::<f64>();
 }
@@ -186,7 +184,6 @@ const LONG: [(usize, usize); 13] = [
 /// The fused pipeline in `f64` is the reference: it has its own tests against
 /// the definition.
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn agrees_with_the_fused_pipeline_on_long_lines() {
     let gpu = gpu();
     for (nx, ny) in LONG {
@@ -242,7 +239,6 @@ fn the_same_bits_after_another_map<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn earlier_solves_leave_no_trace() {
     let gpu = gpu();
     the_same_bits_after_another_map::<f32>(&gpu);
@@ -250,7 +246,6 @@ fn earlier_solves_leave_no_trace() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn a_graph_of_several_solves_gives_the_same_bits() {
     let gpu = gpu();
     for (nx, ny) in [(512, 256), (2048, 1024), (4096, 2048)] {
@@ -271,7 +266,6 @@ fn a_graph_of_several_solves_gives_the_same_bits() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn fallback_to_fused_is_named() {
     let gpu = gpu();
     for (nx, ny) in [(31, 64), (64, 97), (14, 64), (64, 122)] {
@@ -299,7 +293,6 @@ fn powers_of_two_fit<T: CudaReal>(gpu: &Gpu) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn powers_of_two_fit_without_local_memory() {
     let gpu = gpu();
     powers_of_two_fit::<f32>(&gpu);
@@ -307,7 +300,6 @@ fn powers_of_two_fit_without_local_memory() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn refusals_are_typed() {
     let gpu = gpu();
     let mut solver = ThreePass::<f64>::new(&gpu, &grid(64, 128)).unwrap();

@@ -58,13 +58,11 @@ fn lines_agree<T: CudaReal>() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn lines_agree_with_the_reference_in_f32() {
     lines_agree::<f32>();
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn lines_agree_with_the_reference_in_f64() {
     lines_agree::<f64>();
 }
@@ -175,19 +173,16 @@ fn maps_agree<T: CudaReal>() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn maps_agree_with_the_reference_in_f32() {
     maps_agree::<f32>();
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn maps_agree_with_the_reference_in_f64() {
     maps_agree::<f64>();
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn plans_report_their_path() {
     let gpu = gpu();
     let path = |nx, ny, method| {
@@ -230,7 +225,6 @@ fn long_axes_agree<T: CudaReal>() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn long_axes_agree_with_the_reference() {
     long_axes_agree::<f32>();
     long_axes_agree::<f64>();
@@ -293,13 +287,11 @@ fn volumes_agree<T: CudaReal>() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn volumes_agree_with_the_reference_in_f32() {
     volumes_agree::<f32>();
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn volumes_agree_with_the_reference_in_f64() {
     volumes_agree::<f64>();
 }
@@ -356,7 +348,6 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn integers_are_converted_as_they_are_read() {
     integers_agree::<f32, u8>(|bits| bits as u8);
     integers_agree::<f32, i8>(|bits| bits as i8);
@@ -371,7 +362,6 @@ fn integers_are_converted_as_they_are_read() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn single_stages_and_graphs_give_the_same_bits() {
     let gpu = gpu();
     let (nx, ny) = (40, 56);
@@ -413,7 +403,6 @@ fn single_stages_and_graphs_give_the_same_bits() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn kernels_say_what_they_take() {
     let gpu = gpu();
     let plan = Plan::<f64, u8>::of_maps(&gpu, Transform::Dct, 64, 96, Method::Fused, 1).unwrap();
@@ -436,7 +425,6 @@ fn kernels_say_what_they_take() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn refusals_are_typed() {
     let gpu = gpu();
     let new = |nx, ny| {

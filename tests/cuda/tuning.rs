@@ -22,7 +22,6 @@ fn every_pass_is_timed<T: CudaReal>(gpu: &Gpu, n: usize) {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn every_pass_of_a_length_is_timed() {
     let gpu = gpu();
     every_pass_is_timed::<f32>(&gpu, 64);
