@@ -325,6 +325,7 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         check_lengths(bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
         let at = |i: usize| self.bounds.clamp(i, T::cast(x[i]), T::cast(y[i]));
         let (x, y) = (parallel::map(bodies, |i| at(i).0), parallel::map(bodies, |i| at(i).1));
+        self.ready = Ready::Nothing;
         self.descents().try_for_each(|descent| descent.start(&x, &y))?;
         self.ready = Ready::Started;
         Ok(())
@@ -332,6 +333,7 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
 
     fn evaluate(&mut self, weights: &Weights) -> Result<Sample, EngineError> {
         self.ready.require("a gradient", Ready::Started)?;
+        self.ready = Ready::Started;
         let start = Instant::now();
         let sample = self.evaluated(|backend| {
             backend.send(weights, 0.0, 0.0)?;
@@ -352,6 +354,7 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         weights: &Weights,
     ) -> Result<Sample, EngineError> {
         self.ready.require("a step", Ready::Evaluated)?;
+        self.ready = Ready::Evaluated;
         let start = Instant::now();
         let sample = self.evaluated(|backend| {
             backend.send(weights, step, momentum)?;

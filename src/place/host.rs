@@ -144,6 +144,7 @@ impl<T: Real> Backend for HostBackend<T> {
 
     fn evaluate(&mut self, weights: &Weights) -> Result<Sample, EngineError> {
         self.ready.require("a gradient", Ready::Started)?;
+        self.ready = Ready::Started;
         let start = Instant::now();
         // The current point is evaluated as a proposal, which then becomes current.
         self.vectors.points.stay();
@@ -163,6 +164,7 @@ impl<T: Real> Backend for HostBackend<T> {
         weights: &Weights,
     ) -> Result<Sample, EngineError> {
         self.ready.require("a step", Ready::Evaluated)?;
+        self.ready = Ready::Evaluated;
         let start = Instant::now();
         let sample = self.engine.pool().install(|| {
             let moved_squared = self.vectors.walk(T::cast(step), T::cast(momentum));

@@ -261,7 +261,7 @@ impl<T: CudaReal> Density<T> {
         bodies.check_own("a density", self.bodies)?;
         bodies.check_ordered()?;
         bodies.check_corners(layout, corners)?;
-        if std::mem::replace(&mut self.has_sums, true) {
+        if self.has_sums {
             self.gpu.clear(&mut self.sums)?;
             self.gpu.clear(&mut self.carry)?;
             self.gpu.clear(&mut self.outside_weight)?;
@@ -269,6 +269,7 @@ impl<T: CudaReal> Density<T> {
             self.gpu.clear(&mut self.flags)?;
             self.gpu.clear(&mut self.outside_halo)?;
         }
+        self.set_has_sums(true);
         // A warp for each large body. A class's patch has one 32-bit value
         // per bin in f32, two limbs in f64.
         let warps = BLOCK as usize / 32;
@@ -346,8 +347,15 @@ impl<T: CudaReal> Density<T> {
         // is one value of memory that host and device share and that the bodies keep until all work
         // has run.
         unsafe { self.finish.launch_as(&self.gpu, config, &arguments) }?;
-        self.has_sums = false;
+        self.set_has_sums(false);
         Ok(())
+    }
+
+    /// Records whether sums are not zero. Work in a capture does not change them yet.
+    fn set_has_sums(&mut self, has_sums: bool) {
+        if !self.gpu.is_capturing() {
+            self.has_sums = has_sums;
+        }
     }
 
     /// Returns the background subtracted from each region's map.

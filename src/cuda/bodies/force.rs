@@ -81,8 +81,8 @@ impl<T: CudaReal> Force<T> {
     /// maps Ex and Ey are `[nx][ny]` for each region, one region after the other, in bin widths.
     ///
     /// # Errors
-    /// If the bodies were never ordered or are not those it was made for, an array has the wrong
-    /// length or is another [`Gpu`]'s, or a launch fails.
+    /// If the bodies were never ordered or are not those it was made for, several devices share
+    /// them, an array has the wrong length or is another [`Gpu`]'s, or a launch fails.
     pub fn run(
         &mut self,
         bodies: &Bodies<T>,
@@ -311,6 +311,8 @@ impl<T: CudaReal> Force<T> {
         (ex, ey): (&DeviceVec<T>, &DeviceVec<T>),
         forces: &DeviceVec<T>,
     ) -> Result<(), CudaError> {
+        // With several ranks there is no memory for forces in slot order.
+        check_length("forces in slot order", forces.len(), 2 * bodies.len())?;
         let arguments = ForceSlots {
             setup: bodies.setup,
             chunks: (&bodies.chunks).into(),

@@ -287,7 +287,8 @@ impl Gpu {
         // The guard lives during the wait, which would break another thread's capture.
         let stream = self.stream_guard()?;
         stream.check_not_capturing()?;
-        Ok(self.context().synchronize()?)
+        // The context's own wait would return an error that a drop has recorded, and not wait.
+        Ok(result::ctx::synchronize()?)
     }
 
     /// Whether this thread's work currently becomes part of a graph and does not run yet.
@@ -495,14 +496,20 @@ impl Gpu {
     /// Waits for everything enqueued so far.
     fn wait_for_streams(&self) -> Result<(), CudaError> {
         let stream_order = &self.0.stream_order;
-        if stream_order.own.swap(false, SeqCst) {
-            // SAFETY: the own stream belongs to the current context.
-            unsafe { result::stream::synchronize(self.stream().cu_stream()) }?;
-        }
-        if stream_order.other.swap(false, SeqCst) {
-            stream_order.after_other.synchronize()?;
-        }
-        Ok(())
+        // Work that comes meanwhile sets the flags again. After an error it is still not waited for.
+        let wait = |flag: &AtomicBool, wait: &dyn Fn() -> Result<(), DriverError>| match flag
+            .swap(false, SeqCst)
+        {
+            true => wait().inspect_err(|_| flag.store(true, SeqCst)),
+            false => Ok(()),
+        };
+        // SAFETY: the own stream belongs to the current context.
+        let own = || unsafe { result::stream::synchronize(self.stream().cu_stream()) };
+        wait(&stream_order.own, &own)?;
+        // The event's own wait would return an error that a drop has recorded, and not wait.
+        // SAFETY: the event lives.
+        let other = || unsafe { result::event::synchronize(stream_order.after_other.cu_event()) };
+        Ok(wait(&stream_order.other, &other)?)
     }
 }
 

@@ -192,14 +192,18 @@ impl<T: CudaReal> CudaEngine<T> {
                 |(stages, evaluate)| evaluate(stages),
                 |(stages, evaluate)| {
                     stages.bodies().slot_of()?; // no capture is to find it missing
+                    let before = stages.positions_in;
                     // SAFETY: the graph is kept beside `stages`, whose buffers and plans it uses,
                     // and is dropped before them or together with them. It is launched only for
                     // these addresses of the caller, whose memory lives until that launch has run.
-                    unsafe { Graph::capture(&gpu, || evaluate(stages)) }
+                    let graph = unsafe { Graph::capture(&gpu, || evaluate(stages)) };
+                    stages.positions_in = before; // nothing has run yet
+                    graph
                 },
                 |(stages, _), graph| {
+                    graph.launch()?;
                     stages.positions_in = PositionsIn::Callers;
-                    graph.launch()
+                    Ok(())
                 },
             )?,
         }

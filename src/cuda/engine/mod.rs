@@ -275,9 +275,9 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.share(rank)
     }
 
-    /// Returns the bodies on the device (with several devices, on the first). [`Bodies::slot_of`]
-    /// and [`Bodies::id_of`] map between slot order and caller order, and [`Bodies::rearrange`]
-    /// converts values.
+    /// Returns the bodies on the device. [`Bodies::slot_of`] and [`Bodies::id_of`] map between slot
+    /// order and caller order, and [`Bodies::rearrange`] converts values. With several devices
+    /// these are the first one's, and only its own slots are valid.
     pub fn bodies(&self) -> &Bodies<T> {
         self.stages.bodies()
     }

@@ -218,8 +218,8 @@ impl<T: CudaReal> RealFft<T> {
     /// Enqueues a forward FFT. `input` stays unchanged.
     ///
     /// # Errors
-    /// When a buffer belongs to another [`Gpu`], the real buffer is not aligned to complex numbers,
-    /// or cuFFT refuses.
+    /// When a buffer belongs to another [`Gpu`] or is not aligned to complex numbers, or cuFFT
+    /// refuses.
     ///
     /// # Panics
     /// If it is an inverse, or a buffer is shorter than its shape and batch require.
@@ -232,6 +232,7 @@ impl<T: CudaReal> RealFft<T> {
         assert!(self.forward && self.work.is_some());
         assert!(input.len() >= self.reals && output.len() >= self.complexes);
         check_aligned("values to transform", *input.address(), size_of::<T::Complex>())?;
+        check_aligned("transformed values", *output.address(), size_of::<T::Complex>())?;
         self.gpu.check_own(output.gpu())?;
         let stream = self.gpu.enter_with(input)?;
         let (from, to) = (*input.address(), *output.address());
@@ -265,6 +266,7 @@ impl<T: CudaReal> RealFft<T> {
         let (input, output) = (input.into(), output.into());
         assert!(!self.forward && self.work.is_some());
         assert!(input.len() >= self.complexes && output.len() >= self.reals);
+        check_aligned("values to transform", *input.address(), size_of::<T::Complex>())?;
         check_aligned("transformed values", *output.address(), size_of::<T::Complex>())?;
         self.gpu.check_own(output.gpu())?;
         let stream = self.gpu.enter_with(input.as_view())?;

@@ -92,9 +92,12 @@ impl Peers {
     /// Like [`Peers::open`], on devices that are already open.
     ///
     /// # Errors
-    /// See [`Peers::open`].
+    /// Those of [`Peers::open`], and [`CudaError::Peers`] for clones of one [`Gpu`].
     pub fn on(gpus: Vec<Gpu>) -> Result<Peers, CudaError> {
         check_count(gpus.len())?;
+        if (1..gpus.len()).any(|k| gpus[..k].iter().any(|gpu| gpu.is(&gpus[k]))) {
+            return Err(CudaError::Peers("two ranks are clones of one device".into()));
+        }
         let (link, count) = (Link::Memory(Signals::new(&gpus)?), gpus.len());
         Ok(Peers::linked(link, gpus, (0, count)))
     }

@@ -66,13 +66,15 @@ impl<T: CudaReal> SharedMap<T> {
 
 impl<T: CudaReal> Drop for SharedMap<T> {
     fn drop(&mut self) {
-        if self.memory.is_some() {
-            let _ = self.peers.synchronize();
+        let is_shared = self.memory.is_some();
+        if is_shared && self.peers.synchronize().is_err() {
+            // Work of a rank may still use it: it is never freed.
+            std::mem::forget(self.memory.take());
         }
         for view in &mut self.views {
             // SAFETY: taken once; nothing uses the views after this.
             let view = unsafe { ManuallyDrop::take(view) };
-            if self.memory.is_some() {
+            if is_shared {
                 drop(view.into_raw());
             }
         }
