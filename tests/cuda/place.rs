@@ -547,6 +547,35 @@ fn captures_beside_a_term_of_the_caller_block_no_thread() {
     placed.join().unwrap();
 }
 
+/// Fails from its third call on, which the second proposal captures.
+struct Fails(u32);
+
+impl DeviceTerm for Fails {
+    fn enqueue(&mut self, _: &DeviceCells) -> Result<(), CudaError> {
+        self.0 += 1;
+        if self.0 < 3 { Ok(()) } else { Err(CudaError::Enqueuing) }
+    }
+}
+
+#[test]
+fn a_step_that_failed_cannot_be_accepted() {
+    let gpu = gpu();
+    let design = design(1_500);
+    let charge = charge(&design, 32);
+    let netlist = Netlist::from_design(&design, 30).unwrap();
+    let [x, y] = scattered(&charge, 9);
+    let mut backend = device::<f64>(&gpu, &charge, &netlist);
+    backend.add_term(Fails(0)).unwrap();
+    let weights = Weights { gamma: 50.0, lambda: 1e-3, pin_factor: 1.0, area_factor: 1.0 };
+    backend.start(&x, &y).unwrap();
+    backend.evaluate(&weights).unwrap();
+    backend.propose(1e-3, 0.0, &weights).unwrap();
+    assert!(backend.propose(1e-3, 0.0, &weights).is_err());
+    assert!(backend.accept().is_err());
+    assert!(backend.evaluate(&weights).is_err());
+    assert!(backend.propose(1e-3, 0.0, &weights).is_err(), "no gradient was computed");
+}
+
 #[test]
 fn an_engine_in_slot_order_is_refused() {
     let gpu = gpu();

@@ -15,7 +15,7 @@ use placefield::cuda::interop::cudarc::driver::sys::{
 };
 use placefield::cuda::transforms::Plan;
 use placefield::cuda::{
-    CudaEngine, CudaError, CudaReal, Fields, Gpu, GpuOptions, Graph, RealFft, solver,
+    CudaEngine, CudaError, CudaReal, Fields, Gpu, GpuOptions, Graph, Peers, RealFft, solver,
 };
 use placefield::engine::{Engine, EngineError, EngineOptions, Layout, MapKind, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};
@@ -205,7 +205,24 @@ fn views_that_begin_between_pairs_are_refused() {
     let mut inverse = RealFft::<f32>::inverse(&gpu, &[8], 1).unwrap();
     assert!(refused(inverse.run_inverse(&mut spectrum, positions.slice_mut(1..9))));
     forward.run_forward(positions.slice(2..10), &mut spectrum).unwrap();
+    // Memory of another library can begin between the parts of a complex number.
+    let between = interop::address(&positions) + 4;
+    // SAFETY: four numbers end within the ten values there, which nothing else uses.
+    let numbers = unsafe { interop::view_mut::<<f32 as CudaReal>::Complex>(&gpu, between, 4) };
+    let mut numbers = numbers.unwrap();
+    let mut short = RealFft::<f32>::forward(&gpu, &[6], 1).unwrap();
+    let values = gpu.zeros::<f32>(8).unwrap();
+    assert!(refused(short.run_forward(&values, numbers.reborrow())));
+    let mut short = RealFft::<f32>::inverse(&gpu, &[6], 1).unwrap();
+    assert!(refused(short.run_inverse(numbers, &mut gpu.zeros::<f32>(8).unwrap())));
     gpu.synchronize().unwrap();
+}
+
+#[test]
+fn clones_of_one_device_are_no_peers() {
+    let gpu = gpu();
+    let found = Peers::on(vec![gpu.clone(), gpu.clone()]);
+    assert!(matches!(found, Err(CudaError::Peers(_))));
 }
 
 #[test]
