@@ -28,7 +28,7 @@
 //! use placefield::refine::{self, RefineOptions};
 //! use std::ops::{ControlFlow, Range};
 //!
-//! // Cells 0 and 1 each have a net with the fixed cell on the far side of the other cell.
+//! // Cell 0 has a net with the fixed cell beyond cell 1, and cell 1 with the one beyond cell 0.
 //! let design = Design {
 //!     nodes: Nodes {
 //!         width: vec![2.0; 4],

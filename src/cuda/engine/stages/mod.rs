@@ -7,7 +7,7 @@
 //! own tiles. These are an interval of tiles along x that every order of the bodies chooses anew
 //! ([`Bodies::on_each`]). Each rank owns an equal number of bins. It adds its bodies to sums of all
 //! bins in its own memory. Sums of bins of other ranks are then added to the sums of their owners
-//! (`kernels/peers/sums.cu`), and each rank makes ρ from the sums of its own bins. The maps lie at
+//! (`kernels/peers/sums.cu`), and each rank computes ρ of its own bins. The maps lie at
 //! one address for all ranks, rows in their owner's memory ([`SharedMap`]). The solve by slabs
 //! leaves the fields there, and a body that reaches into another rank's rows reads them over the
 //! link. The force on a body goes to the rank that has the body in its share ([`BodyDivision`]).
@@ -151,7 +151,7 @@ pub(super) struct Stages<T: CudaReal> {
     pub(super) ranks: Vec<RankStages<T>>,
     several: Option<Several<T>>,
     blocks: BodyDivision,
-    /// The first bin of each rank, and the number of bins; a rank makes ρ of its own bins.
+    /// The first bin of each rank, and the number of bins. A rank computes ρ of its own bins.
     first: Vec<usize>,
     /// By [`Pipeline::ALL`]; made when a pipeline is first requested.
     solvers: Solvers<T>,
