@@ -524,14 +524,18 @@ impl Drop for Captures {
     }
 }
 
-#[test]
-fn captures_beside_a_term_of_the_caller_block_no_thread() {
-    let gpu = gpu();
+/// Returns a backend of 1,500 cells in f64, and scattered positions.
+fn small(gpu: &Gpu) -> (CudaBackend<f64>, [Vec<f64>; 2]) {
     let design = design(1_500);
     let charge = charge(&design, 32);
     let netlist = Netlist::from_design(&design, 30).unwrap();
-    let [x, y] = scattered(&charge, 9);
-    let mut backend = device::<f64>(&gpu, &charge, &netlist);
+    (device(gpu, &charge, &netlist), scattered(&charge, 9))
+}
+
+#[test]
+fn captures_beside_a_term_of_the_caller_block_no_thread() {
+    let gpu = gpu();
+    let (mut backend, [x, y]) = small(&gpu);
     let (refused, answers) = channel();
     let memory = Some(gpu.zeros(1000).unwrap());
     backend.add_term(Captures { gpu: gpu.clone(), memory, waiting: None, refused }).unwrap();
@@ -560,11 +564,7 @@ impl DeviceTerm for Fails {
 #[test]
 fn a_step_that_failed_cannot_be_accepted() {
     let gpu = gpu();
-    let design = design(1_500);
-    let charge = charge(&design, 32);
-    let netlist = Netlist::from_design(&design, 30).unwrap();
-    let [x, y] = scattered(&charge, 9);
-    let mut backend = device::<f64>(&gpu, &charge, &netlist);
+    let (mut backend, [x, y]) = small(&gpu);
     backend.add_term(Fails(0)).unwrap();
     let weights = Weights { gamma: 50.0, lambda: 1e-3, pin_factor: 1.0, area_factor: 1.0 };
     backend.start(&x, &y).unwrap();
