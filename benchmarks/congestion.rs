@@ -2,14 +2,14 @@
 //!
 //! `cargo bench --bench congestion -- [DESIGN] [BINS]` (bigblue4, 512)
 //!
-//! The design is generated ([`placefield::cli::generate`]); cells lie where a placer would leave
+//! The design is generated ([`placefield::generate`]); cells lie where a placer would leave
 //! them: along the curve by which nets were made, so that boxes are small, and for comparison
 //! anywhere on the die. Times are milliseconds, medians of 15 after 3: on the CPU the wires alone
 //! ([`Demand::of`]) and all maps; on a device all maps, from positions in its memory to maps there.
 
-use placefield::cli::generate::{Spec, generate};
 use placefield::congestion::{CongestionMaps, CongestionOptions, Convention, Demand, RoutingGrid};
 use placefield::design::Design;
+use placefield::generate::{Spec, generate};
 use placefield::grid::BinGrid;
 use std::time::Instant;
 

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench cpu -- [--json FILE] [--threads N[,N…]] [--repetitions N] [DESIGN…]`
 //!
-//! Designs are generated ([`placefield::cli::generate`]) with fillers and DREAMPlace's
+//! Designs are generated ([`placefield::generate`]) with fillers and DREAMPlace's
 //! bins, movable cells uniform over the die. Before every step all bodies move by
 //! half a bin or so, to and fro. Timed, in milliseconds:
 //!
@@ -22,12 +22,12 @@ mod harness;
 
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions};
-use placefield::cli::generate::{Spec, generate};
-use placefield::cli::paper::{DESIGNS, Design};
 use placefield::cpu::engine::{CpuEngine, thread_pool};
 use placefield::cpu::wirelength::CpuWirelength;
 use placefield::engine::{Engine, EngineOptions, Pipeline};
+use placefield::generate::{Spec, generate};
 use placefield::grid::BinGrid;
+use placefield::paper::bench::{DESIGNS, Design};
 use placefield::wirelength::{LARGE_NET, Netlist};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

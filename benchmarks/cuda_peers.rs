@@ -10,12 +10,12 @@
 //! over samples of 10 steps in a row, milliseconds, one device and several in turn, three rounds.
 
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
-use placefield::cli::generate::{Spec, generate};
-use placefield::cli::paper::DESIGNS;
 use placefield::cuda::internals::Spread;
 use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Peers, probe};
 use placefield::engine::{EngineOptions, Pipeline, Timed};
+use placefield::generate::{Spec, generate};
 use placefield::grid::{BinGrid, Rect};
+use placefield::paper::bench::DESIGNS;
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;

@@ -9,8 +9,8 @@
 #[path = "harness/mod.rs"]
 mod harness;
 
-use placefield::cli::generate::{Spec, generate};
 use placefield::design::{Design, NodeKind};
+use placefield::generate::{Spec, generate};
 use placefield::legality::{self, Fault, Legality, LegalityOptions};
 use std::time::Instant;
 

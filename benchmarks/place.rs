@@ -4,7 +4,7 @@
 //!
 //! `cargo bench --bench place -- [--f64] [--devices=N,M…] [FILE.json] [DESIGN[xK]…]`
 //!
-//! Designs are generated ([`placefield::cli::generate`]) and start with every cell at
+//! Designs are generated ([`placefield::generate`]) and start with every cell at
 //! the die's centre; fillers take part, target density 1, stop at a smoothed
 //! overflow of 0.07. Vectors stay on the device. Times are milliseconds of an
 //! iteration, all its tries included, one after the other as they happen: the
@@ -17,14 +17,14 @@
 //! them at once.
 
 use placefield::charge::{Charge, ChargeOptions};
-use placefield::cli::generate::{Spec, generate};
-use placefield::cli::paper::{DESIGNS, Design};
 use placefield::cuda::CudaBackend;
 use placefield::cuda::internals::Spread;
 use placefield::cuda::{CudaReal, DeviceInfo, Gpu, Peers, probe};
 use placefield::engine::{EngineOptions, Pipeline};
 use placefield::flow::MANY_FILLERS;
+use placefield::generate::{Spec, generate};
 use placefield::grid::BinGrid;
+use placefield::paper::bench::{DESIGNS, Design};
 use placefield::place::{Outcome, PlaceOptions, Placer, StageSplit, start};
 use placefield::wirelength::{LARGE_NET, Netlist};
 use serde::Serialize;

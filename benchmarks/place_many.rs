@@ -10,9 +10,9 @@
 //! inside the die, and no iteration had both less overflow and wires shorter by more than 3 %.
 
 use placefield::charge::{Charge, ChargeOptions};
-use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::engine::EngineOptions;
+use placefield::generate::{Spec, generate};
 use placefield::grid::BinGrid;
 use placefield::place::{HostBackend, Outcome, PlaceOptions, Placer, default_bins, limits, start};
 use placefield::wirelength::Netlist;

@@ -21,7 +21,7 @@ mod harness;
 
 use harness::Sample;
 use placefield::bookshelf::{self, write_pl};
-use placefield::cli::generate::{Spec, generate, write_bookshelf};
+use placefield::generate::{Spec, generate, write_bookshelf};
 use placefield::lefdef;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -4,7 +4,7 @@
 //!
 //! `cargo bench --bench step -- [FILE.json] [DESIGN…]`
 //!
-//! Designs are generated ([`placefield::cli::generate`]), movable cells uniform over
+//! Designs are generated ([`placefield::generate`]), movable cells uniform over
 //! the die or in their clustered start. Bodies are ordered, then each moves by a
 //! Gaussian of 1.5 bins, as between two orderings. Everything stays in device
 //! memory. A sample is the mean of 10 steps in a row; a number is the median of
@@ -18,14 +18,14 @@
 //! The step of every pipeline is density, its own solve, and the same force.
 
 use placefield::charge::{Charge, ChargeOptions};
-use placefield::cli::generate::{Spec, generate};
-use placefield::cli::paper::{DESIGNS, Design};
 use placefield::cuda::internals::Spread;
 use placefield::cuda::{self, CudaEngine, CudaError, CudaReal, DeviceInfo, Gpu, Graph, probe};
 use placefield::engine::{
     Engine, EngineError, EngineOptions, GradientOptions, Layout, Pipeline, StepTimes, Timed,
 };
+use placefield::generate::{Spec, generate};
 use placefield::grid::BinGrid;
+use placefield::paper::bench::{DESIGNS, Design};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;

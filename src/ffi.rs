@@ -1,55 +1,18 @@
 //! Code that the C and the Python interface share: solvers and engines whose device and precision
-//! are chosen when the program runs, and the legality of a design that has moved.
+//! are chosen when the program runs.
 
 use crate::charge::{Charge, ChargeError};
-use crate::cpu::engine::{CpuEngine, thread_pool};
+use crate::cpu::engine::thread_pool;
 use crate::cpu::solve::{FieldSlices, Solver};
-use crate::design::{Design, NodeKind, Placement};
 use crate::engine::{
     Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Pipeline, check_finite,
 };
+use crate::engines::{Device, DeviceEngine, EngineReal, open_on_device};
 use crate::grid::BinGrid;
-use crate::legality::{self, LegalityError, LegalityOptions, LegalityReport};
 use crate::memory::require;
-use crate::place::{Backend, HostBackend, Term};
 use crate::real::Precision;
-use crate::refine;
-use crate::wirelength::Netlist;
 use rayon::ThreadPool;
 use std::sync::Arc;
-
-#[cfg(not(feature = "cuda"))]
-pub(crate) use crate::Real as EngineReal;
-#[cfg(feature = "cuda")]
-pub(crate) use crate::cuda::CudaReal as EngineReal;
-
-/// Where work is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Device {
-    Cpu,
-    /// A device by its ordinal.
-    Cuda(usize),
-}
-
-/// Returns the legality of a placement of a design. `home` has the design's own placement, where
-/// fixed cells belong, and the kinds of the nodes in it; `copy` copies a design whose kinds differ.
-pub(crate) fn judged<E: From<LegalityError>>(
-    design: &Design,
-    (home, kinds): &(Placement, Vec<NodeKind>),
-    options: &LegalityOptions<'_>,
-    copy: impl FnOnce(&Design) -> Result<Design, E>,
-) -> Result<LegalityReport, E> {
-    let options = options.reference(home);
-    let found = match design.nodes.kind == *kinds {
-        true => legality::check(design, &options)?,
-        false => {
-            let mut design = copy(design)?;
-            design.nodes.kind.clone_from(kinds);
-            legality::check(&design, &options)?
-        }
-    };
-    Ok(LegalityReport::of(design, &found))
-}
 
 /// ρ → φ, Ex, Ey from and to memory of the host, maps of `nx × ny`, y contiguous.
 pub(crate) trait HostSolver<T>: Send {
@@ -79,13 +42,6 @@ pub(crate) fn open_solver<T: EngineReal>(
 pub(crate) enum AnyEngine {
     F32(DeviceEngine<f32>),
     F64(DeviceEngine<f64>),
-}
-
-/// An engine on one of the devices.
-pub(crate) enum DeviceEngine<T: EngineReal> {
-    Cpu(Box<CpuEngine<T>>),
-    #[cfg(feature = "cuda")]
-    Cuda(Box<crate::cuda::CudaEngine<T>>),
 }
 
 /// Evaluates `$body` with an [`AnyEngine`]'s engine, in whichever precision it is.
@@ -119,31 +75,21 @@ impl AnyEngine {
     }
 }
 
-/// Returns an engine for `charge`.
+/// Opens an engine for `charge`.
 pub(crate) fn open_any_engine(
     charge: Charge,
     precision: Precision,
     device: Device,
     options: &EngineOptions,
 ) -> Result<AnyEngine, EngineError> {
+    let (charge, device) = (charge.into(), device.into());
     Ok(match precision {
-        Precision::F32 => AnyEngine::F32(DeviceEngine::open(charge.into(), device, options)?),
-        Precision::F64 => AnyEngine::F64(DeviceEngine::open(charge.into(), device, options)?),
+        Precision::F32 => AnyEngine::F32(open_on_device(charge, device, options)?.engine),
+        Precision::F64 => AnyEngine::F64(open_on_device(charge, device, options)?.engine),
     })
 }
 
 impl<T: EngineReal> DeviceEngine<T> {
-    fn open(
-        charge: Arc<Charge>,
-        device: Device,
-        options: &EngineOptions,
-    ) -> Result<Self, EngineError> {
-        match device {
-            Device::Cpu => Ok(DeviceEngine::Cpu(Box::new(CpuEngine::new(charge, options)?))),
-            Device::Cuda(ordinal) => cuda::open_engine(charge, ordinal, options),
-        }
-    }
-
     /// Returns the engine, for work from and to memory of the host: whatever graphs of the caller's
     /// hold of its work has run.
     pub(crate) fn settled(&mut self) -> Result<&mut dyn Engine<T>, EngineError> {
@@ -161,35 +107,6 @@ impl<T: EngineReal> DeviceEngine<T> {
             #[cfg(feature = "cuda")]
             DeviceEngine::Cuda(engine) => &mut **engine,
         }
-    }
-}
-
-/// Opens the backend that places cells on an engine. A CUDA engine takes no `terms`.
-pub(crate) fn open_backend<T: EngineReal>(
-    charge: Arc<Charge>,
-    netlist: &Netlist,
-    device: Device,
-    options: &EngineOptions,
-    terms: impl IntoIterator<Item: Term<T> + 'static>,
-) -> Result<Box<dyn Backend>, EngineError> {
-    match DeviceEngine::<T>::open(charge, device, options)? {
-        DeviceEngine::Cpu(engine) => {
-            let mut backend = HostBackend::new(*engine, netlist)?;
-            terms.into_iter().for_each(|term| backend.add_term(term));
-            Ok(Box::new(backend))
-        }
-        #[cfg(feature = "cuda")]
-        DeviceEngine::Cuda(engine) => {
-            Ok(Box::new(crate::cuda::CudaBackend::new(*engine, netlist)?))
-        }
-    }
-}
-
-/// Opens the device that refines; none on the CPU.
-pub(crate) fn open_refiner(device: Device) -> Result<Option<Box<dyn refine::Device>>, EngineError> {
-    match device {
-        Device::Cpu => Ok(None),
-        Device::Cuda(ordinal) => cuda::open_refiner(ordinal).map(Some),
     }
 }
 
@@ -272,18 +189,6 @@ mod cuda {
         pipeline: Pipeline,
     ) -> Result<Box<dyn HostSolver<T>>, EngineError> {
         Ok(Box::new(HostSolve::new(&Gpu::open(ordinal)?, grid, pipeline)?))
-    }
-
-    pub(super) fn open_refiner(ordinal: usize) -> Result<Box<dyn refine::Device>, EngineError> {
-        Ok(Box::new(Gpu::open(ordinal)?))
-    }
-
-    pub(super) fn open_engine<T: EngineReal>(
-        charge: Arc<Charge>,
-        ordinal: usize,
-        options: &EngineOptions,
-    ) -> Result<DeviceEngine<T>, EngineError> {
-        Ok(DeviceEngine::Cuda(Box::new(CudaEngine::new(charge, options, ordinal)?)))
     }
 
     /// Returns a stream of the caller's: 0 or 1 for the legacy default one, 2 for that of a thread.
@@ -430,11 +335,10 @@ mod cuda {
 #[cfg(not(feature = "cuda"))]
 mod cuda {
     use super::*;
-
-    const NONE: &str = "no CUDA: this library was built without the cuda feature";
+    use crate::engines::NO_CUDA;
 
     pub(crate) fn devices() -> (usize, Option<String>) {
-        (0, Some(NONE.to_owned()))
+        (0, Some(NO_CUDA.to_owned()))
     }
 
     #[cfg(feature = "capi")]
@@ -448,7 +352,7 @@ mod cuda {
     }
 
     fn none() -> EngineError {
-        EngineError::Device(NONE.into())
+        EngineError::Device(NO_CUDA.into())
     }
 
     pub(super) fn open_solver<T: EngineReal>(
@@ -456,18 +360,6 @@ mod cuda {
         _: usize,
         _: Pipeline,
     ) -> Result<Box<dyn HostSolver<T>>, EngineError> {
-        Err(none())
-    }
-
-    pub(super) fn open_refiner(_: usize) -> Result<Box<dyn refine::Device>, EngineError> {
-        Err(none())
-    }
-
-    pub(super) fn open_engine<T: EngineReal>(
-        _: Arc<Charge>,
-        _: usize,
-        _: &EngineOptions,
-    ) -> Result<DeviceEngine<T>, EngineError> {
         Err(none())
     }
 

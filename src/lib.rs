@@ -95,6 +95,9 @@ pub mod charge;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod compare;
 pub mod congestion;
 pub mod cpu;
 #[cfg(feature = "cuda")]
@@ -102,11 +105,15 @@ pub mod cuda;
 pub mod design;
 pub mod displacement;
 pub mod engine;
+pub mod engines;
 pub mod evaluate;
 #[cfg(any(feature = "capi", feature = "python"))]
 mod ffi;
 pub mod flow;
 pub mod formats;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod generate;
 pub mod grid;
 #[cfg(any(feature = "cli", feature = "cuda", feature = "python"))]
 mod hash;

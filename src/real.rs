@@ -64,6 +64,25 @@ pub trait InputElement: sealed::Sealed {
     fn to_f64(self) -> f64;
 }
 
+/// Runs `$body` with `$t` standing for the precision's type.
+#[cfg(feature = "cli")]
+macro_rules! with_precision {
+    ($precision:expr, $t:ident => $body:expr) => {
+        match $precision {
+            crate::Precision::F32 => {
+                type $t = f32;
+                $body
+            }
+            crate::Precision::F64 => {
+                type $t = f64;
+                $body
+            }
+        }
+    };
+}
+#[cfg(feature = "cli")]
+pub(crate) use with_precision;
+
 macro_rules! samples {
     ($($t:ty),*) => {
         $(impl sealed::Sealed for $t {}

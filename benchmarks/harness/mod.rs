@@ -41,7 +41,7 @@ pub fn interleaved(repetitions: usize, sides: &mut [&mut dyn FnMut()]) -> Vec<Sa
 
 /// The processor's own name and the number of hardware threads.
 pub fn machine() -> String {
-    let name = placefield::cli::paper::processor();
+    let name = placefield::paper::bench::processor();
     format!("{name}, {} threads", std::thread::available_parallelism().map_or(1, |n| n.get()))
 }
 

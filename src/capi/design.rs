@@ -10,7 +10,6 @@ use crate::congestion::{
     Capacity, CongestionKind, CongestionMaps, CongestionOptions, Convention, RoutingGrid,
 };
 use crate::design::{Design, NodeKind, Placement};
-use crate::ffi;
 use crate::ffi::open_any_engine;
 use crate::formats::{self, FileError, Format, ReadOptions};
 use crate::grid::BinGrid;
@@ -68,7 +67,8 @@ impl Read {
         unplaced: &[u32],
     ) -> Result<LegalityReport, Failure> {
         let options = LegalityOptions::default().unplaced(unplaced);
-        ffi::judged(design, &self.home, &options, |design| Ok(design.clone()))
+        let (home, kinds) = &self.home;
+        Ok(LegalityReport::of_other_placement(design, (home, kinds), &options)?)
     }
 }
 

@@ -52,7 +52,7 @@ pub use status::{ErrorText, Status};
 pub use wirelength::*;
 
 use crate::engine::{EngineOptions, Pipeline};
-use crate::ffi::Device;
+use crate::engines::Device;
 use crate::grid::{BinGrid, Rect};
 use crate::real::Precision;
 use memory::{output, structure};

@@ -9,7 +9,7 @@ use crate::charge::{Charge, ChargeOptions};
 use crate::cpu::engine::thread_pool;
 use crate::design::Design;
 use crate::engine::EngineOptions;
-use crate::ffi::{EngineReal, open_backend, open_refiner};
+use crate::engines::{EngineReal, no_terms, open_backend, open_refiner};
 use crate::flow::{self, Between, FlowError, FlowOptions, Host, StageReport, Stages};
 use crate::grid::BinGrid;
 use crate::legality::{LegalityError, LegalityReport};
@@ -514,7 +514,7 @@ pub unsafe extern "C" fn placefield_design_refine(
         let result = asked.on_threads(|| {
             let mut design = read.design.clone();
             let charge = asked.bare(&design)?;
-            let device = open_refiner(asked.engine.device)?;
+            let device = open_refiner(asked.engine.device)?.engine;
             let mut options = RefineOptions { device: device.as_deref(), ..asked.refine() };
             if charge.target_density() < 1.0 {
                 options = options.density(&charge);
@@ -600,7 +600,7 @@ fn whole(design: &mut Design, asked: &Asked) -> Result<(PlaceResult, Vec<String>
     options.end_at(asked.deadline, charge.movable());
     (options.legalize, options.refine) = (asked.legalize(), asked.refine());
     options.refine.density = kept.as_ref();
-    let device = open_refiner(asked.engine.device)?;
+    let device = open_refiner(asked.engine.device)?.engine;
     options.refine.device = device.as_deref();
     let warnings = flow::warnings(&charge, &netlist, asked.place.stop_overflow);
     let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
@@ -639,20 +639,13 @@ impl Host for Calling<'_> {
         charge: &Arc<Charge>,
         netlist: &Netlist,
     ) -> Result<Box<dyn Backend>, Failure> {
-        fn open<T: EngineReal>(
-            charge: &Arc<Charge>,
-            netlist: &Netlist,
-            device: Device,
-            engine: &EngineOptions,
-        ) -> Result<Box<dyn Backend>, Failure> {
-            let terms = std::iter::empty::<fn(&[T], &[T], [&mut [T]; 2]) -> f64>();
-            Ok(open_backend::<T>(charge.clone(), netlist, device, engine, terms)?)
-        }
         let Checked { precision, device, engine } = self.engine;
-        match precision {
-            Precision::F32 => open::<f32>(charge, netlist, *device, engine),
-            Precision::F64 => open::<f64>(charge, netlist, *device, engine),
-        }
+        let charge = charge.clone();
+        Ok(match precision {
+            Precision::F32 => open_backend(charge, netlist, *device, engine, no_terms::<f32>()),
+            Precision::F64 => open_backend(charge, netlist, *device, engine, no_terms::<f64>()),
+        }?
+        .engine)
     }
 
     fn begin(&mut self, _: flow::Part) {

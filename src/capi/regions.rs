@@ -7,7 +7,8 @@ use super::memory::{Span, output, outputs, values};
 use super::status::{ErrorText, Status};
 use super::{EngineHandle, in_precision};
 use crate::engine::Evaluation;
-use crate::ffi::{EngineReal, with_engine};
+use crate::engines::EngineReal;
+use crate::ffi::with_engine;
 use std::ffi::c_void;
 
 /// Writes the number of regions, which have separate densities: one without fences, else the number

@@ -1,17 +1,18 @@
 //! `placefield bench`: the paper's tables and figures on this machine.
 
-use super::document::write_document;
-use super::engines::{Chosen, open_target};
+use super::document::{Content, write_document};
+use super::engines::open_target;
 use super::failure::{Failure, Interrupted};
 use super::input::use_threads;
 use super::log::{self, spinner};
-use super::options::{EngineChoice, precision, thread_count};
+use super::options::{only_one_device, precision, thread_count};
 use super::outputs::{Outputs, PICTURES, read_input, to_stdout};
-use super::paper::{self, EXPERIMENTS, Experiment, Report, Settings, Watch};
 use super::report::page::Page;
 use super::results::list;
 use super::stop;
 use super::terminal::{Escaping, stdout};
+use crate::engines::{EngineChoice, Opened};
+use crate::paper::bench::{self, EXPERIMENTS, Experiment, Report, Settings, Watch};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -118,6 +119,14 @@ struct ShowArgs {
     output: OutputArgs,
 }
 
+impl Content for Report {
+    const COMMAND: &'static str = "bench";
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+}
+
 /// Measures or reads, writes, draws, prints.
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     let printed = |output: &OutputArgs| !to_stdout(&output.json);
@@ -142,7 +151,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     let mut files = Vec::new();
     if let Some(folder) = &output.plots {
         for table in &report.tables {
-            files.extend(paper::draw(table, &report.machine, folder)?);
+            files.extend(bench::draw(table, &report.machine, folder)?);
         }
     }
     if let Some(path) = &output.page {
@@ -182,10 +191,10 @@ fn read(path: &Path) -> Result<Report, Failure> {
 
 /// Measures, and prints meanwhile unless disabled.
 fn measure(experiments: &[&Experiment], args: &RunArgs, tables: bool) -> Result<Report, Failure> {
-    args.engine.only_one_device()?;
+    only_one_device(args.engine)?;
     use_threads(args.threads)?;
-    let Chosen { engine: target, note } = open_target(args.engine, args.threads)?;
-    let repetitions = if args.quick { 5 } else { paper::REPETITIONS };
+    let Opened { engine: target, note } = open_target(args.engine, args.threads)?;
+    let repetitions = if args.quick { 5 } else { bench::REPETITIONS };
     let settings = Settings {
         precision: args.precision,
         repetitions: args.repetitions.map_or(repetitions, |n| n as usize),
@@ -199,7 +208,7 @@ fn measure(experiments: &[&Experiment], args: &RunArgs, tables: bool) -> Result<
     stop::listen()?;
     if tables {
         let mut out = stdout()?;
-        writeln!(out, "{}\npaper: {}", target.machine, paper::HARDWARE)?;
+        writeln!(out, "{}\npaper: {}", target.machine, bench::HARDWARE)?;
         args.note.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
         out.flush()?;
     }
@@ -221,7 +230,7 @@ fn measure(experiments: &[&Experiment], args: &RunArgs, tables: bool) -> Result<
         },
         stop: &stop::is_asked,
     };
-    let report = paper::run(experiments, &target, settings, seconds, watch);
+    let report = bench::run(experiments, &target, settings, seconds, watch);
     bar.finish_and_clear();
     let mut report = report?;
     report.notes.clone_from(&args.note);

@@ -1,19 +1,18 @@
 //! `placefield demo`: evaluates, draws, compares and places a generated design.
 
-use super::compare::command as compare;
 use super::document::{NO_FILES, write_document};
 use super::evaluation::evaluate;
 use super::failure::{Failure, usage};
-use super::generate::{Spec, generate, write_bookshelf};
 use super::input::{open_design, use_threads};
-use super::options::EngineChoice;
 use super::options::EvaluationArgs;
 use super::outputs::{Names, Outputs};
 use super::place::{self, PlaceArgs};
 use super::report::page::Page;
 use super::results::tell;
 use super::terminal::stdout;
-use super::{eval, pictures};
+use super::{compare, eval, pictures};
+use crate::engines::EngineChoice;
+use crate::generate::{Spec, generate, write_bookshelf};
 use clap::Args;
 use clap::error::ErrorKind;
 use std::io::Write;
@@ -42,7 +41,6 @@ const FILES: Names =
 
 /// Generates, writes, reads back, evaluates, draws, compares, places.
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
-    args.engine.only_one()?;
     use_threads(0)?;
     let design = generate(&Spec::with_cells(args.cells))
         .map_err(|e| usage(ErrorKind::ValueValidation, &e.to_string()))?;
@@ -81,7 +79,8 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     page.write(Some(&opened.design), &path)?;
     writeln!(out, "\n4. placefield report, a page to open in a browser:\n   {}", path.display())?;
     writeln!(out, "\n5. placefield compare, the cells spreading by the density's force alone:")?;
-    let table = compare::compare(&opened, &evaluation.options, args.iterations, None)?;
+    let table =
+        compare::compare(&opened, &evaluation.options, &[args.engine], args.iterations, None)?;
     compare::print(&table)?;
     let json = args.out.join("compare.json");
     write_document(Some(&json), &opened.files, NO_FILES, &table)?;

@@ -1,7 +1,6 @@
 //! `placefield diff`: compares two placements of one design.
 
 use super::document::{Content, write_document};
-use super::engines::with_precision;
 use super::evaluation::{Evaluated, evaluate};
 use super::failure::{Failure, usage};
 use super::input::{Opened, open_design};
@@ -9,7 +8,7 @@ use super::maps::{Element, write_column, write_map};
 use super::options::{EvaluationArgs, number};
 use super::outputs::{Names, ResultArgs, one_standard_input, to_stdout};
 use super::picture_args::{DrawOptions, PICTURE_ARGS, PictureArgs, common_ends, name_of};
-use super::pictures::{explanation, save};
+use super::pictures::explanation;
 use super::report::difference::Difference;
 use super::report::page::Page;
 use super::report::part::Chart;
@@ -28,6 +27,7 @@ use crate::formats::read_placement;
 use crate::grid::{BinGrid, Map};
 use crate::maps::{Kind, fixed, floorplan};
 use crate::plot::{Arrows, BarSeries, Bars, HeatMap, Picture, Scale, Size};
+use crate::real::with_precision;
 use crate::warning::Warning;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
@@ -196,7 +196,6 @@ impl Side {
 
 /// Reads both, evaluates both, writes, draws, prints.
 pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
-    args.evaluation.options.engine.only_one()?;
     if !args.evaluation.design.pl.is_empty() {
         let message = "the placements are those of --from and --to: '--pl' chooses nothing";
         return Err(usage(ErrorKind::ArgumentConflict, message));
@@ -558,8 +557,8 @@ pub(super) fn write_moves(
     files: &mut Vec<PathBuf>,
 ) -> Result<(), Failure> {
     let [moves, far] = moves_drawn(between, design, first, displacement)?;
-    save(&moves, folder, "displacement", files)?;
-    Ok(save(&far, folder, "displacement_histogram", files)?)
+    moves.save(folder, "displacement", files)?;
+    Ok(far.save(folder, "displacement_histogram", files)?)
 }
 
 /// Uses the squares of the cells in the first placement, or in the second one if they are more: in

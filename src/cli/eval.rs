@@ -2,7 +2,6 @@
 
 use super::congestion::CongestionArgs;
 use super::document::{Content, write_document, write_documents};
-use super::engines::with_precision;
 use super::evaluation::{evaluate, map_names};
 use super::failure::{Failure, usage};
 use super::input::{Opened, open_design};
@@ -16,6 +15,7 @@ use crate::charge::Clipped;
 use crate::congestion::RoutingGrid;
 use crate::evaluate::{Report, window_reports};
 use crate::grid::Rect;
+use crate::real::with_precision;
 use crate::scaled_hpwl;
 use crate::warning::Warning;
 use clap::Args;
@@ -116,7 +116,6 @@ struct Row {
 
 /// Reads, evaluates, prints.
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
-    args.evaluation.options.engine.only_one()?;
     let designs = args.designs()?;
     let several = designs.len() > 1;
     let results = &args.results;

@@ -1,7 +1,7 @@
 //! Every stage once on a design's own placement.
 
 use super::congestion::{Congestion, CongestionArgs};
-use super::engines::{self, Chosen, EngineReal};
+use super::engines::pipeline_note;
 use super::failure::Failure;
 use super::input::{Opened, charge_of};
 use super::log;
@@ -12,6 +12,7 @@ use crate::Real;
 use crate::charge::{Charge, Clipped};
 use crate::congestion::RoutingGrid;
 use crate::engine::{MapKind, Timed};
+use crate::engines::{self, EngineReal};
 use crate::evaluate::{self, DesignReport, RegionReport, Report};
 use crate::grid::Map;
 use crate::maps::Kind;
@@ -67,8 +68,8 @@ pub(crate) fn regions<T: EngineReal>(
     if charge.regions() == 1 {
         return Ok(Vec::new());
     }
-    let mut engines = engines::open::<T>(charge, &options.engine_options(), options.engine)?.engine;
-    let engine = &mut *engines[0];
+    let mut engine = options.open::<T>(charge)?.engine;
+    let engine = &mut *engine;
     let (x, y) = engine.charge().initial_positions::<T>();
     engine.set_positions(&x, &y)?;
     engine.compute_density()?;
@@ -85,11 +86,9 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
 ) -> Result<Evaluated<T>, Failure> {
     log::begin("evaluating");
     let start = Instant::now();
-    let Chosen { engine: mut engines, note } =
-        engines::open::<T>(charge, &options.engine_options(), options.engine)?;
-    let mut engine = engines.remove(0);
+    let engines::Opened { mut engine, note } = options.open::<T>(charge)?;
     let mut notes = Vec::from_iter(note);
-    notes.extend(engines::pipeline_note(options, engine.choice()));
+    notes.extend(pipeline_note(options, engine.choice()));
     let setup = start.elapsed().as_secs_f64() * 1e3;
 
     let design = &opened.design;

@@ -125,7 +125,7 @@ const EXAMPLES: [(&str, &[&str]); 21] = [
         ],
     ),
     ("diff", &["placefield diff design.aux --from before.pl --to after.pl --max-hpwl-rise 1%"]),
-    ("compare", &["placefield compare design.aux --iterations 100 --engine both"]),
+    ("compare", &["placefield compare design.aux --iterations 100 --engine cuda --with-cpu"]),
     ("compare-runs", &["placefield compare-runs first.json second.json --report runs.html"]),
     (
         "plot",

@@ -1,6 +1,6 @@
 //! Reading a design and making its bins and charge.
 
-use super::engines::{self, with_precision};
+use super::engines::prefetch_device;
 use super::failure::Failure;
 use super::log::spinner;
 use super::memory;
@@ -16,6 +16,7 @@ use crate::formats::{self, Format, Loaded};
 use crate::grid::BinGrid;
 use crate::lefdef::{self, DefSummary, GcellGrid, LefSummary, RoutingLayer};
 use crate::place::default_bins;
+use crate::real::with_precision;
 use crate::refine::to_medians;
 use crate::warning::{Warning, WarningCode};
 use std::path::{Path, PathBuf};
@@ -89,7 +90,7 @@ impl Opened {
 /// Reads the design; a spinner turns meanwhile on a terminal.
 pub(crate) fn open_design(args: &EvaluationArgs) -> Result<Opened, Failure> {
     use_threads(args.options.threads)?;
-    engines::prefetch_device(&args.options, false);
+    prefetch_device(&args.options, false);
     read_design(&args.design)
 }
 

@@ -4,7 +4,7 @@ use super::diff::write_moves;
 use super::document::{Content, write_document};
 use super::failure::Failure;
 use super::input::{needs_f64, read_design, rounded_for, use_threads};
-use super::legality::fix_as_at_home;
+use super::legality::own_placement;
 use super::log::Doing;
 use super::options::{DesignArgs, seconds, thread_count};
 use super::outputs::{Outputs, PICTURES, check_names, check_placement_output, to_stdout};
@@ -93,7 +93,9 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     use_threads(args.threads)?;
     let mut opened = read_design(&args.design)?;
     check_names(&args.output, &opened.design)?;
-    fix_as_at_home(&mut opened, args.design.pin_position())?;
+    if let Some(home) = own_placement(&mut opened, args.design.pin_position())? {
+        opened.design.nodes.kind = home.kind;
+    }
     opened.locate_unplaced();
     let design = &mut opened.design;
     let mut kept = args.legal.keep_placed.then(|| Kept::new(design, &opened.unplaced));

@@ -1,10 +1,10 @@
 //! Files of maps and columns of numbers, for NumPy or as CSV.
 
-use super::engines::EngineReal;
 use super::failure::Failure;
 use super::outputs::MapsFormat;
 use super::results::write_output;
 use crate::congestion::RoutingGrid;
+use crate::engines::EngineReal;
 use crate::grid::Map;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

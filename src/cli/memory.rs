@@ -1,11 +1,11 @@
 //! Compares the memory that a run needs with the available memory before it allocates.
 
-use super::engines::with_precision;
 use super::failure::Failure;
 use crate::Precision;
 use crate::cpu::engine::CpuEngine;
 use crate::grid::BinGrid;
 use crate::memory;
+use crate::real::with_precision;
 
 /// Fails when the maps of `grid` for so many regions will not fit into memory.
 pub(crate) fn check_bins(

@@ -8,8 +8,8 @@
 
 mod arrays;
 mod bench;
-pub mod compare;
-pub mod compress;
+mod compare;
+mod compress;
 mod config;
 mod congestion;
 mod convert;
@@ -20,7 +20,7 @@ mod engines;
 mod eval;
 mod evaluation;
 mod failure;
-pub mod generate;
+mod generate;
 mod help;
 mod info;
 mod input;
@@ -33,14 +33,13 @@ mod microns;
 mod options;
 mod out_of_memory;
 mod outputs;
-pub mod paper;
 mod picture_args;
 mod pictures;
 mod place;
 mod plot;
 mod ranks;
 mod refine;
-pub mod report;
+mod report;
 mod results;
 mod runs;
 mod schema;
@@ -77,7 +76,7 @@ enum Command {
     /// Compare two placements of a design: wirelength, density and displacement of cells
     Diff(diff::DiffArgs),
     /// Run pipelines side by side while the cells spread
-    Compare(compare::command::CompareArgs),
+    Compare(compare::CompareArgs),
     CompareRuns(runs::CompareRunsArgs),
     /// Draw density, potential, field and force as PNG, SVG and PDF
     Plot(plot::PlotArgs),
@@ -95,8 +94,8 @@ enum Command {
     Dct(arrays::dct::DctArgs),
     /// Write a design in another format: DEF with LEF to Bookshelf and back
     Convert(convert::ConvertArgs),
-    Generate(generate::command::GenerateArgs),
-    Compress(compress::command::CompressArgs),
+    Generate(generate::GenerateArgs),
+    Compress(compress::CompressArgs),
     /// Evaluate, draw, compare and place a generated design; needs no files
     Demo(demo::DemoArgs),
     /// Measure the paper's tables and figures on this machine, beside the printed numbers
@@ -153,7 +152,8 @@ impl CommandLine {
     pub fn run(self) -> ExitCode {
         let CommandLine { matches, cli } = self;
         let result = cli.and_then(|cli| run(&cli));
-        engines::finish_ahead();
+        #[cfg(feature = "cuda")]
+        crate::engines::finish_prefetch();
         // Buffered output has to arrive too.
         let result = result.and_then(|()| Ok(io::stdout().flush()?));
         let code = match result {
@@ -177,7 +177,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         Command::Eval(args) => eval::run(args),
         Command::Diff(args) => diff::run(args),
-        Command::Compare(args) => compare::command::run(args),
+        Command::Compare(args) => compare::run(args),
         Command::CompareRuns(args) => runs::run(args),
         Command::Plot(args) => plot::run(args),
         Command::Report(args) => report::run_command(args),
@@ -187,8 +187,8 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Solve(args) => arrays::solve::run(args),
         Command::Dct(args) => arrays::dct::run(args),
         Command::Convert(args) => convert::run(args),
-        Command::Generate(args) => generate::command::run(args),
-        Command::Compress(args) => compress::command::run(args),
+        Command::Generate(args) => generate::run(args),
+        Command::Compress(args) => compress::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Info(args) => info::run(args),

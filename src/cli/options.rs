@@ -4,21 +4,25 @@ use super::failure::{Failure, usage};
 use super::outputs::one_standard_input;
 use crate::Precision;
 use crate::bookshelf::PinOffset;
-use crate::charge::ChargeOptions;
+use crate::charge::{Charge, ChargeOptions};
 use crate::design::Design;
-use crate::engine::{EngineOptions, MAX_THREADS, Pipeline};
+use crate::engine::{EngineError, EngineOptions, MAX_THREADS, Pipeline, Timed};
+use crate::engines::{self, EngineChoice, EngineReal, Opened};
 use crate::flow::many_fillers;
 use crate::formats::{self, Format, ReadOptions};
 use crate::grid::{BinGrid, Rect};
 use crate::lefdef::PinPosition;
 use crate::memory;
+use crate::place::Backend;
 use crate::text::compression::{MOST_UNPACKED, set_most_unpacked};
+use crate::wirelength::Netlist;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// The design that a subcommand reads.
 #[derive(Args, Clone, Debug)]
@@ -385,108 +389,35 @@ impl SolveArgs {
         let options = EngineOptions::default().pipeline(self.pipeline).threads(self.threads);
         options.deterministic(self.deterministic)
     }
-}
 
-/// `--engine`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EngineChoice {
-    Auto,
-    Cpu,
-    Cuda(usize),
-    /// Several CUDA devices, if they take less time than one.
-    Several(Devices),
-    /// The CPU and a CUDA device side by side.
-    Both(usize),
-}
-
-/// Most devices that can be named.
-const MOST_DEVICES: usize = 16;
-
-/// The devices of `cuda:0,1` in this order, or of `cuda:all`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Devices {
-    named: [u8; MOST_DEVICES],
-    /// 0: all of the machine's.
-    count: usize,
-}
-
-impl Devices {
-    /// Returns their ordinals, on a machine with so many.
-    #[cfg(any(feature = "cuda", test))]
-    pub(crate) fn ordinals(&self, machine: usize) -> Vec<usize> {
-        match self.count {
-            0 => (0..machine.min(MOST_DEVICES)).collect(),
-            count => self.named[..count].iter().map(|&device| device.into()).collect(),
-        }
+    /// Opens the engine.
+    pub(crate) fn open<T: EngineReal>(
+        &self,
+        charge: Charge,
+    ) -> Result<Opened<Box<dyn Timed<T>>>, EngineError> {
+        engines::open(charge, self.engine, &self.engine_options())
     }
 
-    /// Returns the first of them.
-    pub(crate) fn first(&self) -> usize {
-        self.named[0].into()
+    /// Opens what places on the engine.
+    pub(crate) fn open_backend<T: EngineReal>(
+        &self,
+        charge: Arc<Charge>,
+        netlist: &Netlist,
+    ) -> Result<Opened<Box<dyn Backend>>, EngineError> {
+        let options = self.engine_options();
+        engines::open_backend(charge, netlist, self.engine, &options, engines::no_terms::<T>())
     }
 }
 
-impl FromStr for Devices {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let mut devices = Devices { named: [0; MOST_DEVICES], count: 0 };
-        if text == "all" {
-            return Ok(devices);
+/// Returns a usage error for a command that runs on one device if several are given.
+pub(crate) fn only_one_device(engine: EngineChoice) -> Result<(), Failure> {
+    match engine {
+        EngineChoice::Several(_) => {
+            let message = "this command runs on one device: expected '--engine' auto, cpu, cuda \
+                           or cuda:N";
+            Err(usage(ErrorKind::InvalidValue, message))
         }
-        for number in text.split(',') {
-            let number = number.parse().map_err(|_| ())?;
-            if devices.named[..devices.count].contains(&number) {
-                return Err(());
-            }
-            *devices.named.get_mut(devices.count).ok_or(())? = number;
-            devices.count += 1;
-        }
-        Ok(devices)
-    }
-}
-
-impl FromStr for EngineChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, number) = text.split_once(':').unwrap_or((text, "0"));
-        match (name, number.parse().ok(), number.parse().ok()) {
-            ("auto", ..) if name == text => Ok(EngineChoice::Auto),
-            ("cpu", ..) if name == text => Ok(EngineChoice::Cpu),
-            ("cuda", Some(device), _) => Ok(EngineChoice::Cuda(device)),
-            ("both", Some(device), _) => Ok(EngineChoice::Both(device)),
-            ("cuda", None, Some(devices)) => Ok(EngineChoice::Several(devices)),
-            _ => Err("expected auto, cpu, cuda, cuda:N, cuda:N,M… (each once) or cuda:all \
-                      (compare: also both or both:N)"
-                .to_owned()),
-        }
-    }
-}
-
-impl EngineChoice {
-    /// Returns a usage error for a command that runs one engine when two are given.
-    pub(crate) fn only_one(self) -> Result<(), Failure> {
-        match self {
-            EngineChoice::Both(_) => {
-                let message = "'--engine both' is for compare: expected auto, cpu, cuda or cuda:N";
-                Err(usage(ErrorKind::InvalidValue, message))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Returns a usage error for a command that runs on one device when several are given, or two
-    /// engines.
-    pub(crate) fn only_one_device(self) -> Result<(), Failure> {
-        match self {
-            EngineChoice::Several(_) => {
-                let message = "this command runs on one device: expected '--engine' auto, cpu, \
-                               cuda or cuda:N";
-                Err(usage(ErrorKind::InvalidValue, message))
-            }
-            _ => self.only_one(),
-        }
+        _ => Ok(()),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The pictures of an evaluation and of a comparison.
 
-use super::compare::Iteration;
 use super::evaluation::Evaluated;
 use super::failure::Failure;
 use super::picture_args::{DrawOptions, FieldArgs, common_ends, name_of};
 use crate::Real;
 use crate::charge::ChargeOptions;
+use crate::compare::Iteration;
 use crate::congestion::Convention;
 use crate::design::{Design, LengthUnit};
 use crate::engine::MapKind;
@@ -16,9 +16,7 @@ use crate::maps::{
     Kind, charge_of_cells, fixed, floorplan, layers, magnitude, movable, of_congestion,
 };
 use crate::place::Record;
-use crate::plot::{
-    Arrows, Curves, HeatMap, Histogram, Layer, Look, Picture, PlotError, Scale, Series,
-};
+use crate::plot::{Arrows, Curves, HeatMap, Histogram, Layer, Look, Picture, Scale, Series};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::path::{Path, PathBuf};
@@ -351,16 +349,16 @@ pub(crate) fn draw_comparison(
     let mut files = Vec::new();
     let (times, left_out) = without_outliers(series(&|i, s| i.sides[s].solve));
     let solve = curves("solve per iteration", "time (ms)", times);
-    save(&Curves { subtitle: left_out, ..solve }.draw(), folder, "compare_time", &mut files)?;
+    Curves { subtitle: left_out, ..solve }.draw().save(folder, "compare_time", &mut files)?;
     let (ratios, left_out) = without_outliers(series(&|i, s| i.sides[s].ratio));
     let ratio = curves(
         &format!("solve time of {} over each side's", side_names[0]),
         "ratio of solve times",
         ratios,
     );
-    save(&Curves { subtitle: left_out, ..ratio }.draw(), folder, "compare_ratio", &mut files)?;
+    Curves { subtitle: left_out, ..ratio }.draw().save(folder, "compare_ratio", &mut files)?;
     let overflow = curves("overflow while the cells spread", "overflow", vec![overflow]);
-    save(&overflow.draw(), folder, "compare_overflow", &mut files)?;
+    overflow.draw().save(folder, "compare_overflow", &mut files)?;
     Ok(files)
 }
 
@@ -426,7 +424,7 @@ pub(crate) fn draw_placement(
         ("place_wirelength", curves("wirelength", &length, false, hpwl)),
         ("place_weights", curves("smoothing and density weight", "share", true, weights)),
     ] {
-        save(&picture.draw(), folder, file, &mut files)?;
+        picture.draw().save(folder, file, &mut files)?;
     }
     Ok(files)
 }
@@ -492,23 +490,8 @@ pub(crate) fn draw_solve<T: Real>(
     let along = lines.cut_of(name, Kind::Engine(MapKind::Potential), potential, &die, unit)?;
     pictures.extend(along.map(|curve| ("cut_potential", curve.draw())));
     let mut files = Vec::new();
-    pictures.iter().try_for_each(|(name, picture)| save(picture, folder, name, &mut files))?;
+    pictures.iter().try_for_each(|(name, picture)| picture.save(folder, name, &mut files))?;
     Ok(files)
-}
-
-/// Writes a picture as PNG and SVG.
-pub(crate) fn save(
-    picture: &Picture,
-    folder: &Path,
-    file: &str,
-    files: &mut Vec<PathBuf>,
-) -> Result<(), PlotError> {
-    for extension in ["png", "svg"] {
-        let path = folder.join(format!("{file}.{extension}"));
-        picture.write(&path)?;
-        files.push(path);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! `placefield plot`: draws placements.
 
 use super::congestion::CongestionArgs;
-use super::engines::with_precision;
 use super::evaluation::{Evaluated, evaluate};
 use super::failure::{Failure, usage};
 use super::input::{Opened, open_design};
@@ -11,6 +10,7 @@ use super::picture_args::{FieldArgs, PictureArgs, name_of};
 use super::pictures::{self, PictureName, Subject};
 use super::results::{list, make_folder, tell};
 use crate::formats::read_placement;
+use crate::real::with_precision;
 use clap::Args;
 use clap::error::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,6 @@ pub(crate) struct PlotArgs {
 
 /// Reads, evaluates, draws, and lists the files on standard output.
 pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
-    args.evaluation.options.engine.only_one()?;
     let mut drawn = args.drawing.resolve(&args.pictures)?;
     drawn.field = args.field.clone();
     let asked = |name: &&PictureName| name.is_congestion();

@@ -2,7 +2,7 @@
 //! variables of `mpirun` and `torchrun`. NCCL connects the processes.
 
 use super::failure::{Failure, usage};
-use super::options::EngineChoice;
+use crate::engines::EngineChoice;
 use clap::Args;
 use clap::error::ErrorKind;
 
@@ -140,7 +140,7 @@ pub(crate) fn device_of(options: &RankOptions, engine: EngineChoice) -> usize {
     let all = match engine {
         EngineChoice::Several(devices) => devices.ordinals(found),
         EngineChoice::Cuda(0) => (0..found).collect(),
-        EngineChoice::Cuda(device) | EngineChoice::Both(device) => vec![device],
+        EngineChoice::Cuda(device) => vec![device],
         EngineChoice::Auto | EngineChoice::Cpu => Vec::new(),
     };
     // Where there is none, opening it reports that.

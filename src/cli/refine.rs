@@ -1,13 +1,12 @@
 //! `placefield refine`: shortens the wires of a legal placement.
 
 use super::document::{Content, write_document};
-use super::engines::{Chosen, open_refiner};
 use super::failure::{Failure, Stopped};
 use super::input::{Opened, needs_f64, read_design, rounded_for, use_threads};
 use super::legality;
 use super::log::Doing;
 use super::options::{
-    Bins, DesignArgs, EngineChoice, at_least_one, seconds, target_density, thread_count,
+    Bins, DesignArgs, at_least_one, only_one_device, seconds, target_density, thread_count,
 };
 use super::outputs::{Outputs, check_names, check_placement_output, to_stdout};
 use super::results::{in_microns, tell, write_farthest};
@@ -17,6 +16,7 @@ use super::terminal::stdout;
 use crate::charge::{Charge, ChargeOptions};
 use crate::design::Design;
 use crate::displacement;
+use crate::engines::{self, EngineChoice, Opened as OpenedEngine};
 use crate::evaluate::{DesignReport, GridReport};
 use crate::flow::{
     DetailedReport, DisplacementReport, Distances, Kept, KeptReport, LastReport, Stage,
@@ -177,7 +177,7 @@ fn in_words(step: Step) -> &'static str {
 pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     args.design.check()?;
-    args.engine.only_one_device()?;
+    only_one_device(args.engine)?;
     check_placement_output(&args.output, &args.design.path)?;
     Outputs::default()
         .file("--output", Some(&args.output))
@@ -201,7 +201,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     let mut options = args.limits.refine(RefineOptions::default());
     options = options.rounds(args.rounds).mirror(!args.no_mirror).padding(args.padding);
     options = options.insert_up_to(args.effort.insert_up_to());
-    let Chosen { engine: device, note } = open_refiner(args.engine)?;
+    let OpenedEngine { engine: device, note } = engines::open_refiner(args.engine)?;
     options.device = device.as_deref();
     if args.target_density < 1.0 || charge.target_densities().is_some() {
         options = options.density(&charge);

@@ -4,7 +4,6 @@
 use super::document::{Content, write_document};
 use super::failure::{Failure, usage};
 use super::outputs::{Outputs, PICTURES, one_standard_input, read_input, to_stdout};
-use super::pictures::save;
 use super::report::assemble::command;
 use super::report::page::Page;
 use super::report::part::{Chart, Image, Part, Table};
@@ -221,7 +220,7 @@ pub(crate) fn run(args: &CompareRunsArgs) -> Result<(), Failure> {
     if let Some(folder) = &args.plots {
         let mut write = |(name, chart): &(&str, Curves)| {
             let title = format!("{}: {}", report.design, chart.title);
-            save(&Curves { title, ..chart.clone() }.draw(), folder, name, &mut files)
+            Curves { title, ..chart.clone() }.draw().save(folder, name, &mut files)
         };
         charts.iter().try_for_each(&mut write)?;
     }

@@ -5,7 +5,7 @@ use super::document::{Content, Document, SCHEMA, write_json};
 use super::failure::{Failure, usage};
 use super::microns;
 use super::outputs::Outputs;
-use super::{compare, compress, convert, diff, info, legalize, paper, place, refine, runs};
+use super::{compare, compress, convert, diff, info, legalize, place, refine, runs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
@@ -36,7 +36,7 @@ type Make = fn(&mut SchemaGenerator, &str) -> Schema;
 const SCHEMAS: &[(&str, Make)] = &[
     entry::<crate::evaluate::Report>(),
     entry::<diff::DiffReport>(),
-    entry::<compare::command::Table>(),
+    entry::<compare::Table>(),
     entry::<runs::RunsReport>(),
     entry::<place::PlaceReport<'_>>(),
     entry::<place::HistoryReport<'_>>(),
@@ -45,8 +45,8 @@ const SCHEMAS: &[(&str, Make)] = &[
     entry::<solve::SolveReport>(),
     entry::<dct::DctReport>(),
     entry::<convert::ConvertReport>(),
-    entry::<compress::command::CompressReport>(),
-    entry::<paper::Report>(),
+    entry::<compress::CompressReport>(),
+    entry::<crate::paper::bench::Report>(),
     entry::<info::Info>(),
     #[cfg(feature = "cuda")]
     entry::<super::tune::TuneReport>(),

@@ -2,7 +2,6 @@
 //! and saves the fastest beside the kernel cache.
 
 use super::document::{Content, NO_FILES, write_document};
-use super::engines::with_precision;
 use super::failure::Failure;
 use super::options::precision;
 use super::outputs::{Outputs, to_stdout};
@@ -10,6 +9,7 @@ use super::terminal::stdout;
 use crate::cuda::internals::tuning::{Tuned, file, keep, tune};
 use crate::cuda::{CudaReal, Gpu};
 use crate::real::Precision;
+use crate::real::with_precision;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;

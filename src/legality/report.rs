@@ -1,7 +1,7 @@
 //! Reports of legality with the names of cells, for documents and text.
 
-use super::{Fault, Legality};
-use crate::design::Design;
+use super::{Fault, Legality, LegalityError, LegalityOptions, check};
+use crate::design::{Design, NodeKind, Placement};
 use serde::Serialize;
 use std::fmt;
 
@@ -67,6 +67,32 @@ pub struct ViolationReport {
 }
 
 impl LegalityReport {
+    /// Checks another placement of a design. `home` is the design's own placement, where fixed
+    /// cells belong, and the kinds of the nodes there: nodes that only the other placement has
+    /// freed count as fixed.
+    ///
+    /// # Errors
+    /// See [`check`].
+    ///
+    /// # Panics
+    /// If `home` has another number of kinds than the design has nodes.
+    pub fn of_other_placement(
+        design: &Design,
+        (home, kinds): (&Placement, &[NodeKind]),
+        options: &LegalityOptions<'_>,
+    ) -> Result<Self, LegalityError> {
+        let options = options.reference(home);
+        let found = match design.nodes.kind == kinds {
+            true => check(design, &options)?,
+            false => {
+                let mut design = design.clone();
+                design.nodes.kind.copy_from_slice(kinds);
+                check(&design, &options)?
+            }
+        };
+        Ok(LegalityReport::of(design, &found))
+    }
+
     /// Makes the report of the faults `found` in the placement of `design`.
     ///
     /// # Panics

@@ -10,6 +10,12 @@
 //! The plans of [`cpu::transforms`](crate::cpu::transforms) and `cuda::transforms` use the fastest
 //! algorithms.
 
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod bench;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod compress;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod fused;

@@ -8,6 +8,8 @@ use super::indexed::Indexed;
 use super::size::Size;
 use super::{pdf, raster, vector};
 use std::path::Path;
+#[cfg(feature = "cli")]
+use std::path::PathBuf;
 
 /// A laid-out picture that can be written in any [`Format`].
 #[derive(Clone, Debug)]
@@ -107,5 +109,21 @@ impl Picture {
     pub fn write(&self, path: &Path) -> Result<(), PlotError> {
         let bytes = self.encode(Format::of(path)?)?;
         file::save(path, &bytes)
+    }
+
+    /// Writes `NAME.png` and `NAME.svg` in `folder`, and adds both to `files`.
+    #[cfg(feature = "cli")]
+    pub(crate) fn save(
+        &self,
+        folder: &Path,
+        name: &str,
+        files: &mut Vec<PathBuf>,
+    ) -> Result<(), PlotError> {
+        for extension in ["png", "svg"] {
+            let path = folder.join(format!("{name}.{extension}"));
+            self.write(&path)?;
+            files.push(path);
+        }
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use super::dlpack::{
     CPU, CUDA, DlDataType, DlDevice, DlManaged, DlManagedVersioned, DlTensor, DlVersion, FLOAT,
     INT, OLD, READ_ONLY, VERSIONED, device_tuple,
 };
-use crate::ffi::Device;
+use crate::engines::Device;
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyMemoryError};
 use pyo3::ffi;
 use pyo3::prelude::*;

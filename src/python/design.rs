@@ -8,7 +8,6 @@ use crate::bookshelf::{self, PinOffset};
 use crate::cpu::wirelength::CpuWirelength;
 use crate::design::{Design as Core, Names, Nets, NodeKind, Placement};
 use crate::displacement::{self, Displacement};
-use crate::ffi;
 use crate::formats::{self, Format, ReadOptions};
 use crate::lefdef::{self, GcellGrid, PinPosition, RoutingLayer};
 use crate::legality::{LegalityOptions, LegalityReport};
@@ -510,7 +509,9 @@ impl Design {
     ) -> Result<LegalityReport, Failure> {
         let options = LegalityOptions::default().unplaced(unplaced);
         let options = tolerance.map_or(options, |tolerance| options.tolerance(tolerance));
-        ffi::judged(design, &self.source.home, &options, copied)
+        let (home, kinds) = &self.source.home;
+        check_memory(design)?;
+        Ok(LegalityReport::of_other_placement(design, (home, kinds), &options)?)
     }
 }
 

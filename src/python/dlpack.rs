@@ -6,7 +6,7 @@
 
 use super::devices::order;
 use super::errors::Failure;
-use crate::ffi::Device;
+use crate::engines::Device;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;

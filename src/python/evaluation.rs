@@ -5,7 +5,7 @@ use super::dlpack::ImportedArray;
 use super::errors::Failure;
 use crate::cpu::energy_gradient::energy_gradient;
 use crate::engine::MapKind;
-use crate::ffi::{DeviceEngine, EngineReal};
+use crate::engines::{DeviceEngine, EngineReal};
 use crate::grid::Map;
 use pyo3::prelude::*;
 

@@ -6,7 +6,7 @@ use super::errors::Failure;
 use crate::charge::{Charge, ChargeOptions};
 use crate::design::Design;
 use crate::engine::{EngineOptions, MAX_THREADS, MapKind, Pipeline};
-use crate::ffi::Device;
+use crate::engines::{Device, EngineChoice};
 use crate::grid::BinGrid;
 use crate::place::default_bins;
 use crate::real::Precision;
@@ -105,11 +105,10 @@ impl<'py> Options<'_, 'py> {
     /// "cpu", "cuda" or "cuda:N".
     pub(super) fn device(&self) -> PyResult<Device> {
         let device = self.taken("device", "cpu, cuda or cuda:N", |value| {
-            let name: String = value.extract().ok()?;
-            match name.as_str() {
-                "cpu" => Some(Device::Cpu),
-                "cuda" => Some(Device::Cuda(0)),
-                other => other.strip_prefix("cuda:")?.parse().ok().map(Device::Cuda),
+            match value.extract::<String>().ok()?.parse().ok()? {
+                EngineChoice::Cpu => Some(Device::Cpu),
+                EngineChoice::Cuda(ordinal) => Some(Device::Cuda(ordinal)),
+                EngineChoice::Auto | EngineChoice::Several(_) => None,
             }
         })?;
         Ok(device.unwrap_or(Device::Cpu))

@@ -12,7 +12,7 @@ use crate::cpu::engine::thread_pool;
 use crate::design::{Design as Core, Nets, Placement};
 use crate::displacement;
 use crate::engine::EngineOptions;
-use crate::ffi::{Device, EngineReal, open_backend, open_refiner};
+use crate::engines::{Device, EngineReal, open_backend, open_refiner};
 use crate::flow::checkpoint::{Checkpoints, PlacementIdentity};
 use crate::flow::{
     self, Between, Effort, FlowOptions, Host, Kept, Part, Placed, Resumed, Stage, StageReport,
@@ -328,8 +328,8 @@ impl Host for Beside<'_> {
         });
         let charge = charge.clone();
         Ok(match precision {
-            Precision::F32 => open_backend::<f32>(charge, netlist, *device, engine, terms)?,
-            Precision::F64 => open_backend::<f64>(charge, netlist, *device, engine, terms)?,
+            Precision::F32 => open_backend::<f32>(charge, netlist, *device, engine, terms)?.engine,
+            Precision::F64 => open_backend::<f64>(charge, netlist, *device, engine, terms)?.engine,
         })
     }
 
@@ -541,7 +541,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     options.legalize = LegalizeOptions::default().padding(asked.after.padding);
     options.refine = asked.after.refine(Effort::Low);
     options.refine.density = room.as_ref();
-    let device = open_refiner(asked.device)?;
+    let device = open_refiner(asked.device)?.engine;
     options.refine.device = device.as_deref();
     let (to, every, from) = asked.checkpoints.clone();
     let macros: HashSet<usize> = design.movable_macros().into_iter().collect();
@@ -657,7 +657,7 @@ fn refined<'a>(
     let mut design = (*of.design).clone();
     let mut kept = after.kept(&mut design, of.source.unplaced());
     let charge = bare(charging, &design)?;
-    let device = open_refiner(device)?;
+    let device = open_refiner(device)?.engine;
     let mut options = RefineOptions { device: device.as_deref(), ..after.refine(Effort::Medium) };
     if charge.target_density() < 1.0 || charge.target_densities().is_some() {
         options = options.density(&charge);

@@ -40,7 +40,7 @@ fn tables_are_written_and_read_back_as_json() {
 
 #[test]
 fn a_run_that_is_broken_off_keeps_its_tables() {
-    use placefield::cli::paper::{self, EXPERIMENTS, Settings, Watch};
+    use placefield::paper::bench::{self, EXPERIMENTS, Settings, Watch};
     let target = paper::cpu_target(1).unwrap();
     let settings = Settings { precision: placefield::Precision::F64, repetitions: 3, quick: true };
     let tables = std::cell::Cell::new(0);
@@ -60,7 +60,7 @@ fn a_run_that_is_broken_off_keeps_its_tables() {
 #[test]
 fn every_experiment_has_a_subcommand() {
     let help = run(&[&"bench --help"]);
-    for experiment in &placefield::cli::paper::EXPERIMENTS {
+    for experiment in &placefield::paper::bench::EXPERIMENTS {
         let line = help.lines().find(|l| l.trim_start().starts_with(experiment.name));
         assert!(line.is_some_and(|l| l.ends_with(experiment.help)), "{}: {help}", experiment.name);
     }

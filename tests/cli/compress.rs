@@ -1,8 +1,8 @@
 //! `placefield compress`.
 
 use crate::{Words, close, failure, json_of, names_in, placefield, run, run_json};
-use placefield::cli::compress::CpuThresholdPair;
-use placefield::cli::compress::{Picture, Samples, compress};
+use placefield::paper::compress::CpuThresholdPair;
+use placefield::paper::compress::{Picture, Samples, compress};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;

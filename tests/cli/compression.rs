@@ -2,8 +2,8 @@
 //! threshold and a rounding written out here.
 
 use crate::common::lines::{self, Line};
-use placefield::cli::compress::CpuThresholdPair;
-use placefield::cli::compress::{
+use placefield::paper::compress::CpuThresholdPair;
+use placefield::paper::compress::{
     CompressError, Picture, Samples, ThresholdPair, compress, orthonormal,
 };
 use rand::{RngExt, SeedableRng};

@@ -2,12 +2,12 @@
 
 use crate::text_of;
 use placefield::Precision;
-use placefield::cli::paper::{
+use placefield::engine::Pipeline;
+use placefield::paper::Algorithm1d;
+use placefield::paper::bench::{
     self, BenchError, EXPERIMENTS, Experiment, FEWEST, Machine, Report, Session, Settings, Table,
     Target, Verdict, Watch, Work,
 };
-use placefield::engine::Pipeline;
-use placefield::paper::Algorithm1d;
 use std::time::Duration;
 
 /// Returns a target that takes no time and says what `times` gives, in milliseconds.

@@ -2,11 +2,11 @@
 //! written out here and against the CPU.
 
 use crate::device::{gpu, output, values};
-use placefield::cli::compress::CpuThresholdPair;
-use placefield::cli::compress::CudaThresholdPair;
-use placefield::cli::compress::{Picture, Samples, compress};
 use placefield::cuda::CudaReal;
 use placefield::cuda::transforms::Plan;
+use placefield::paper::compress::CpuThresholdPair;
+use placefield::paper::compress::CudaThresholdPair;
+use placefield::paper::compress::{Picture, Samples, compress};
 use placefield::transform::{Method, Transform};
 
 /// Whatever `epsilon` is, the coefficients that are kept are those of a DCT without

@@ -5,7 +5,6 @@ use crate::arrays::new_stream;
 use crate::common::{golden, numbers, relative_rms, rounded, wide};
 use crate::device::{close, gpu, gpu_alone};
 use placefield::charge::{Charge, ChargeOptions};
-use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::wirelength::CpuWirelength;
 use placefield::cuda::interop::cudarc::driver::sys;
@@ -15,6 +14,7 @@ use placefield::cuda::{
 };
 use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use placefield::engine::{Engine, EngineOptions, MapKind};
+use placefield::generate::{Spec, generate};
 use placefield::grid::{BinGrid, Map};
 use placefield::place::{
     Backend, HostBackend, Outcome, PlaceOptions, Placer, PointVector, Sample, Weights, start,

@@ -7,11 +7,11 @@ use crate::device::{close, fill, gpu, gpu_alone};
 use crate::place::{bare_netlist, charge, design, device, place, scattered};
 use crate::slabs::places;
 use placefield::charge::Charge;
-use placefield::cli::generate::{Spec, generate};
 use placefield::cuda::interop::cudarc::driver::{CudaContext, LaunchConfig};
 use placefield::cuda::interop::cudarc::nvrtc::Ptx;
 use placefield::cuda::{CudaBackend, CudaReal, Gpu, Peers};
 use placefield::engine::{EngineError, EngineOptions};
+use placefield::generate::{Spec, generate};
 use placefield::place::{
     Backend, Outcome, PlaceOptions, Placer, PointVector, Sample, Weights, start,
 };

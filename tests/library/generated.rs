@@ -1,8 +1,8 @@
 //! Generated designs: their statistics, their geometry, and their files.
 
 use placefield::bookshelf::{ReadOptions, read_design};
-use placefield::cli::generate::{GenerateError, Spec, generate, write_bookshelf};
 use placefield::design::{Design, NodeKind, Orientation};
+use placefield::generate::{GenerateError, Spec, generate, write_bookshelf};
 use placefield::grid::Rect;
 use std::collections::HashMap;
 use std::fs;

@@ -3,10 +3,10 @@
 use crate::common::design_dir;
 use placefield::bookshelf;
 use placefield::charge::{Charge, ChargeOptions};
-use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::design::Design;
 use placefield::engine::{Engine, EngineOptions, Evaluation};
+use placefield::generate::{Spec, generate};
 use placefield::grid::BinGrid;
 
 /// Spreads the cells of a design, from a heap in the middle of the die, until their overflow is below

@@ -3,19 +3,21 @@
 use super::order::{inverse, permuted};
 use super::{ArrayArgs, check_result, read::Array, rounded, sizes};
 use crate::cli::document::{Content, write_document};
-use crate::cli::engines::{Chosen, decide, on_cpu, with_precision};
+use crate::cli::engines::on_cpu;
 use crate::cli::failure::{Failure, usage};
 use crate::cli::input::use_threads;
 use crate::cli::maps::{Element, write_npy};
-#[cfg(feature = "cuda")]
-use crate::cli::options::EngineChoice;
-use crate::cli::options::has_repeats;
+use crate::cli::options::{has_repeats, only_one_device};
 use crate::cli::outputs::Outputs;
 use crate::cli::results::{list, tell};
 use crate::cli::terminal::stdout;
 use crate::cpu::transforms::Plan;
 use crate::engine::Descriptor;
+#[cfg(feature = "cuda")]
+use crate::engines::EngineChoice;
+use crate::engines::{self, Opened};
 use crate::memory;
+use crate::real::with_precision;
 use crate::transform::{Method, Transform, Transform1d, TransformNd};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
@@ -137,7 +139,7 @@ struct DctTimings {
 
 /// Reads, transforms, writes, prints.
 pub(crate) fn run(args: &DctArgs) -> Result<(), Failure> {
-    args.array.engine.only_one_device()?;
+    only_one_device(args.array.engine)?;
     Outputs::default()
         .file("--out", Some(&args.out))
         .file("--json", args.json.as_ref())
@@ -190,13 +192,13 @@ fn chosen_axes(args: &DctArgs, shape: &[usize]) -> Result<Vec<usize>, Failure> {
 }
 
 fn transform<T: Element>(args: &DctArgs, array: &Array, axes: Vec<usize>) -> Result<(), Failure> {
-    let Chosen { engine: choice, note } = decide(args.array.engine)?;
+    let Opened { engine: choice, note } = engines::resolve(args.array.engine)?;
     let start = Instant::now();
     let mut engine: Box<dyn Transforms<T>> = match choice {
         #[cfg(feature = "cuda")]
         EngineChoice::Cuda(device) => {
             let gpu = crate::cuda::Gpu::open(device);
-            Box::new(gpu.map_err(|e| crate::cli::engines::advise(Failure::from(e), &note))?)
+            Box::new(gpu.map_err(|e| engines::advise(Failure::from(e), &note))?)
         }
         _ => Box::new(OnCpu),
     };

@@ -7,9 +7,10 @@ pub(crate) mod solve;
 
 use super::failure::Failure;
 use super::maps::Element;
-use super::options::{EngineChoice, precision, thread_count};
+use super::options::{precision, thread_count};
 use crate::Precision;
 use crate::bookshelf::write::Shortest;
+use crate::engines::EngineChoice;
 use clap::Args;
 use read::Array;
 

@@ -2,14 +2,12 @@
 
 use super::{ArrayArgs, check_result, read::Array, rounded, sizes};
 use crate::cli::document::{Content, write_document};
-#[cfg(feature = "cuda")]
-use crate::cli::engines::advise;
-use crate::cli::engines::{self, Chosen, decide, with_precision};
+use crate::cli::engines::on_cpu as cpu_descriptor;
 use crate::cli::failure::{Failure, usage};
 use crate::cli::input::use_threads;
 use crate::cli::maps::{Element, write_npy};
 use crate::cli::memory;
-use crate::cli::options::{EngineChoice, PipelineArg, pipeline};
+use crate::cli::options::{PipelineArg, pipeline};
 use crate::cli::outputs::{Names, Outputs, PICTURES, to_stdout};
 use crate::cli::picture_args::FieldArgs;
 use crate::cli::pictures::draw_solve;
@@ -18,8 +16,10 @@ use crate::cli::results::{list, tell};
 use crate::cli::terminal::stdout;
 use crate::cpu::solve::{Fields, Solver, VolumeFields, VolumeSolver};
 use crate::engine::{Descriptor, Pipeline};
+use crate::engines::{self, EngineChoice, Opened};
 use crate::evaluate::FieldReport;
 use crate::grid::{BinGrid, Map, Rect};
+use crate::real::with_precision;
 use crate::transform::Method;
 use clap::Args;
 use clap::error::ErrorKind;
@@ -168,7 +168,6 @@ struct Solved<T> {
 
 /// Reads, solves, writes, prints; of several processes rank 0 writes and prints.
 pub(crate) fn run(args: &SolveArrayArgs) -> Result<(), Failure> {
-    args.array.engine.only_one()?;
     let rank = args.ranks.options(args.array.engine)?;
     use_threads(args.array.threads)?;
     let rho = Array::read(&args.rho)?;
@@ -286,14 +285,14 @@ fn in_plane<T: Element>(
     rank: Option<&RankOptions>,
 ) -> Result<(Option<Solved<T>>, Option<String>), Failure> {
     let centred = Map::from_vec(grid.nx(), grid.ny(), centred);
-    let Chosen { engine: choice, note } = decide(args.array.engine)?;
+    let Opened { engine: choice, note } = engines::resolve(args.array.engine)?;
     let pipeline = args.pipeline.unwrap_or(Pipeline::ThreePass);
     let solved = match choice {
         choice if let Some(rank) = rank => on_ranks(&centred, grid, pipeline, rank, choice)?,
         #[cfg(feature = "cuda")]
-        EngineChoice::Cuda(device) => {
-            Some(on_device(&centred, grid, pipeline, device).map_err(|e| advise(e, &note))?)
-        }
+        EngineChoice::Cuda(device) => Some(
+            on_device(&centred, grid, pipeline, device).map_err(|e| engines::advise(e, &note))?,
+        ),
         #[cfg(feature = "cuda")]
         EngineChoice::Several(devices) => Some(on_devices(&centred, grid, pipeline, devices)?),
         _ => Some(on_cpu(&centred, grid, pipeline)),
@@ -335,12 +334,12 @@ fn in_volume<T: Element>(
     how: (Method, Pipeline),
 ) -> Result<(Solved<T>, Option<String>), Failure> {
     let (&[nx, ny, nz], &[x, y, z]) = (&rho.shape[..], bin) else { unreachable!("three axes") };
-    let Chosen { engine: choice, note } = decide(args.array.engine)?;
+    let Opened { engine: choice, note } = engines::resolve(args.array.engine)?;
     let solved = match choice {
         #[cfg(feature = "cuda")]
         EngineChoice::Cuda(device) => {
             volume_on_device(&centred, [nx, ny, nz], [x, y, z], how.0, device)
-                .map_err(|e| advise(e, &note))?
+                .map_err(|e| engines::advise(e, &note))?
         }
         _ => volume_on_cpu(rho, centred, [nx, ny, nz], [x, y, z], how)?,
     };
@@ -392,7 +391,7 @@ fn volume_on_cpu<T: Element>(
     let start = Instant::now();
     let energy = solver.solve(&centred, VolumeFields { potential, field: [x, y, z] })?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-    Ok(Solved { maps, energy, pipeline, milliseconds, ran: engines::on_cpu(), note: None })
+    Ok(Solved { maps, energy, pipeline, milliseconds, ran: cpu_descriptor(), note: None })
 }
 
 fn on_cpu<T: Element>(rho: &Map<T>, grid: &BinGrid, pipeline: Pipeline) -> Solved<T> {
@@ -403,7 +402,7 @@ fn on_cpu<T: Element>(rho: &Map<T>, grid: &BinGrid, pipeline: Pipeline) -> Solve
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
     let Fields { potential, field_x, field_y } = fields;
     let maps = [potential, field_x, field_y].map(Map::into_vec).into();
-    Solved { maps, energy, pipeline, milliseconds, ran: engines::on_cpu(), note: None }
+    Solved { maps, energy, pipeline, milliseconds, ran: cpu_descriptor(), note: None }
 }
 
 #[cfg(feature = "cuda")]
@@ -446,11 +445,11 @@ fn on_devices<T: Element>(
     rho: &Map<T>,
     grid: &BinGrid,
     pipeline: Pipeline,
-    devices: crate::cli::options::Devices,
+    devices: engines::Devices,
 ) -> Result<Solved<T>, Failure> {
-    use crate::cli::engines::{devices_named, devices_note};
     use crate::cuda::{CudaError, Peers, SlabSolver, Workload};
-    let asked = devices_named(devices)?;
+    use crate::engines::{devices_note, named_devices};
+    let asked = named_devices(devices)?;
     let alone = |why: &str| {
         let first = asked[0];
         let mut solved = on_device(rho, grid, pipeline, first)?;

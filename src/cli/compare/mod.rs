@@ -1,380 +1,472 @@
-//! Pipelines side by side, iteration by iteration, while the cells spread.
-//!
-//! Every iteration, each engine computes the density of the same positions and each pipeline solves
-//! it; times and the differences of φ, Ex and Ey are kept. Then the cells take one step down the
-//! density energy alone (Nesterov's, preconditioned by area), so that overflow falls along the
-//! table and the pipelines solve densities of every kind. Or the positions come from elsewhere
-//! ([`Comparison::measure`]), as from a placement.
+//! `placefield compare`: pipelines side by side, iteration by iteration.
 
-pub(crate) mod command;
-mod descent;
-pub(crate) mod page;
+mod page;
 mod trajectory;
 
-use crate::charge::Charge;
-use crate::engine::{
-    DensityStats, EngineError, MapKind, Pipeline, StepTimes, Timed, check_lengths,
-};
-use crate::grid::Map;
-use crate::parallel::{self, chunks, chunks_mut};
-use crate::real::Real;
-use descent::Descent;
+use crate::Precision;
+use crate::cli::document::{Content, write_document};
+use crate::cli::failure::{Failure, Interrupted, usage};
+use crate::cli::input::{Opened, charge_of, open_design};
+use crate::cli::log;
+use crate::cli::options::{EvaluationArgs, SolveArgs, at_least_one};
+use crate::cli::outputs::{Outputs, PICTURES};
+use crate::cli::pictures;
+use crate::cli::results::{list, tell, write_output};
+use crate::cli::stop;
+use crate::cli::terminal::stdout;
+use crate::compare::{Comparison, Difference, Iteration, Side};
+use crate::engine::{Pipeline, StepTimes, Timed};
+use crate::engines::{self, EngineChoice, EngineReal};
+use crate::evaluate::{DesignReport, GridReport};
+use crate::real::with_precision;
+use crate::warning::Warning;
+use clap::error::ErrorKind;
+use clap::{Args, ValueEnum};
+use page::Watcher;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use trajectory::{Placement, Runs};
 
-/// Stage times of one engine with one pipeline in one iteration, milliseconds.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Side {
-    /// Name of the engine.
-    pub engine: &'static str,
-    /// Pipeline.
-    pub pipeline: Pipeline,
-    /// The path that ran for it ([`crate::engine::Engine::path`]).
-    pub path: &'static str,
-    /// Density map, overflow and maximum.
-    #[serde(rename = "density_ms")]
-    pub density: f64,
-    /// Forward transform.
-    #[serde(rename = "forward_ms")]
-    pub forward: f64,
-    /// Spectral scaling if it is a separate pass, else zero.
-    #[serde(rename = "scaling_ms")]
-    pub scaling: f64,
-    /// Inverse transforms.
-    #[serde(rename = "inverse_ms")]
-    pub inverse: f64,
-    /// Forward, scaling and inverse.
-    #[serde(rename = "solve_ms")]
-    pub solve: f64,
-    /// Force on every body.
-    #[serde(rename = "force_ms")]
-    pub force: f64,
-    /// The first side's solve divided by this side's.
-    pub ratio: f64,
-    /// Whole steps and solves back to back, where the engine runs on a device.
-    #[serde(flatten, serialize_with = "milliseconds")]
-    #[schemars(with = "StepMilliseconds")]
-    pub steps: Option<StepTimes>,
-    /// The difference of φ, Ex and Ey from the first side's.
-    pub difference: Difference,
+/// Options of `placefield compare`.
+#[derive(Args)]
+#[command(mut_arg("pipeline", |arg| arg.hide(true)))]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    evaluation: EvaluationArgs,
+    /// Compare the engine with the CPU, whose pipelines come first
+    #[arg(long)]
+    with_cpu: bool,
+    /// Source of the positions: cells that only the density's force spreads, or a placement as by
+    /// `place`, from the die's centre and with fillers
+    #[arg(long, value_enum, default_value_t = Trajectory::Density, value_name = "NAME")]
+    trajectory: Trajectory,
+    /// Iterations [default: 50, or at most 1000 of a placement]
+    #[arg(long, value_name = "K", value_parser = at_least_one)]
+    iterations: Option<usize>,
+    /// Write the table as CSV; - for standard output
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Fail if potential or field of a pipeline differ from the first pipeline's by more than this
+    /// relative RMS in any iteration
+    #[arg(long, value_name = "RMS", value_parser = tolerance, allow_hyphen_values = true)]
+    tolerance: Option<f64>,
+    /// Write the table as JSON; - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Draw times, their ratio and overflow over the iterations
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+    /// Write an HTML page with the iterations, frames of the cells and the maps of the last
+    /// iteration
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
 }
 
-/// Differences from another side's maps: the largest one relative to the largest magnitude, and the
-/// root mean square one relative to the root mean square magnitude.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Difference {
-    /// φ, largest.
-    pub potential: f64,
-    /// Ex, largest.
-    pub field_x: f64,
-    /// Ey, largest.
-    pub field_y: f64,
-    /// φ, root mean square.
-    pub potential_rms: f64,
-    /// Ex, root mean square.
-    pub field_x_rms: f64,
-    /// Ey, root mean square.
-    pub field_y_rms: f64,
+/// `--trajectory`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Trajectory {
+    Density,
+    Place,
 }
 
-impl Difference {
-    /// Returns the largest of the three maps.
-    pub fn largest(&self) -> f64 {
-        worse(worse(self.potential, self.field_x), self.field_y)
-    }
-
-    /// Returns the largest root mean square of the three maps.
-    pub fn largest_rms(&self) -> f64 {
-        worse(worse(self.potential_rms, self.field_x_rms), self.field_y_rms)
-    }
+/// Parses `--tolerance`. NaN would allow anything.
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|v: &f64| *v >= 0.0);
+    number.ok_or_else(|| "expected a number of at least 0".to_owned())
 }
 
-/// Returns the larger number; one that is not a number is the worst.
-fn worse(a: f64, b: f64) -> f64 {
-    if a >= b || a.is_nan() { a } else { b }
-}
-
-/// One row of the comparison.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Iteration {
-    /// From 0.
-    pub iteration: usize,
-    /// Smoothed overflow and maximum.
-    #[serde(flatten)]
-    pub density: DensityStats,
-    /// Σ φ·ρ by the first side.
-    pub energy: f64,
-    /// Length of the step after this iteration.
-    pub step: f64,
-    /// Every engine with every pipeline.
-    pub sides: Vec<Side>,
-}
-
-/// A comparison in progress.
-pub struct Comparison<'e, T: Real> {
-    engines: Vec<&'e mut dyn Timed<T>>,
-    pipelines: Vec<Pipeline>,
-    descent: Descent,
-    bodies: usize,
-    iteration: usize,
-    x: Vec<T>,
-    y: Vec<T>,
-    force: [Vec<T>; 2],
-    /// φ, Ex, Ey of the first side, and one map to compare with.
-    reference: [Map<T>; 3],
-    other: Map<T>,
-}
-
-const MAPS: [MapKind; 3] = [MapKind::Potential, MapKind::FieldX, MapKind::FieldY];
-
-impl<'e, T: Real> Comparison<'e, T> {
-    /// Starts at the positions the first engine's charge begins with.
-    ///
-    /// Every side is run once, so that tables are made and memory is touched
-    /// before anything is timed.
-    ///
-    /// # Errors
-    /// When there is no engine or pipeline, the engines' charges differ in
-    /// their number of bodies, or a stage fails.
-    pub fn new(
-        engines: Vec<&'e mut dyn Timed<T>>,
-        pipelines: &[Pipeline],
-    ) -> Result<Self, EngineError> {
-        let (Some(first), false) = (engines.first(), pipelines.is_empty()) else {
-            return Err(EngineError::Length { what: "sides", expected: 1, found: 0 });
-        };
-        let charge = first.charge();
-        let (bodies, [nx, ny]) = (charge.bodies(), charge.stacked_bins());
-        for engine in &engines {
-            check_lengths(bodies, &[("bodies of another engine", engine.charge().bodies())])?;
-        }
-        let start = |i| clamp(charge, i, charge.initial_x()[i], charge.initial_y()[i]);
-        let (x, y): (Vec<f64>, Vec<f64>) = (0..bodies).map(start).unzip();
-        let map = || Map::filled(nx, ny, T::zero());
-        let mut comparison = Comparison {
-            pipelines: pipelines.to_vec(),
-            descent: Descent::new(&x, &y),
-            bodies,
-            iteration: 0,
-            x: vec![T::zero(); bodies],
-            y: vec![T::zero(); bodies],
-            force: [vec![T::zero(); bodies], vec![T::zero(); bodies]],
-            reference: [map(), map(), map()],
-            other: map(),
-            engines,
-        };
-        comparison.round_positions();
-        for engine in &mut comparison.engines {
-            engine.set_positions(&comparison.x, &comparison.y)?;
-            engine.compute_density()?;
-            for &pipeline in pipelines {
-                engine.solve(pipeline)?;
-            }
-            engine.compute_force()?;
-        }
-        Ok(comparison)
-    }
-
-    /// Returns the current positions: lower-left corners of every body, x then y.
-    pub fn positions(&self) -> (&[f64], &[f64]) {
-        self.descent.point()
-    }
-
-    /// Returns the positions that the last iteration was measured at, x and y.
-    pub fn measured(&self) -> [Vec<f64>; 2] {
-        let [x, y] = self.engines[0].charge().origin();
-        let on_die = |values: &[T], from: f64| values.iter().map(|v| v.widen() + from).collect();
-        [on_die(&self.x, x), on_die(&self.y, y)]
-    }
-
-    /// Runs every side on the current positions, then moves the cells.
-    ///
-    /// # Errors
-    /// When a stage fails.
-    pub fn advance(&mut self) -> Result<Iteration, EngineError> {
-        self.round_positions();
-        let iteration = self.run_sides()?;
-        Ok(Iteration { step: self.step(), ..iteration })
-    }
-
-    /// Runs every side on given positions, one per body: an iteration of a
-    /// placement that is led from elsewhere. The step is zero.
-    ///
-    /// # Errors
-    /// When `x` or `y` has another length, or a stage fails.
-    pub fn measure(&mut self, x: &[f64], y: &[f64]) -> Result<Iteration, EngineError> {
-        check_lengths(self.bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
-        let origin = self.engines[0].charge().origin();
-        round(&mut self.x, x, origin[0]);
-        round(&mut self.y, y, origin[1]);
-        self.run_sides()
-    }
-
-    fn run_sides(&mut self) -> Result<Iteration, EngineError> {
-        let mut sides: Vec<Side> = Vec::new();
-        let (mut density, mut energy) = (DensityStats::default(), 0.0);
-        for e in 0..self.engines.len() {
-            self.engines[e].set_positions(&self.x, &self.y)?;
-            let stats = self.engines[e].compute_density()?;
-            for p in 0..self.pipelines.len() {
-                let first = sides.first().map(|s| s.solve);
-                let (side, side_energy) = self.run_side(e, self.pipelines[p], first)?;
-                if sides.is_empty() {
-                    (density, energy) = (stats, side_energy);
-                }
-                sides.push(side);
-            }
-            // Apart from the solves above: a step computes the density anew, and
-            // sums of f32 on a device may round otherwise.
-            for p in 0..self.pipelines.len() {
-                let steps = self.engines[e].step_times(self.pipelines[p], 1)?;
-                let side = sides.len() - self.pipelines.len() + p;
-                sides[side].steps = steps;
-            }
-        }
-        let iteration = self.iteration;
-        self.iteration += 1;
-        Ok(Iteration { iteration, density, energy, step: 0.0, sides })
-    }
-
-    /// Solves by one pipeline; the first side's maps and forces become the reference.
-    fn run_side(
-        &mut self,
-        e: usize,
-        pipeline: Pipeline,
-        first_solve: Option<f64>,
-    ) -> Result<(Side, f64), EngineError> {
-        let engine = &mut self.engines[e];
-        let energy = engine.solve(pipeline)?;
-        engine.compute_force()?;
-        let times = engine.times();
-        let mut differences = [[0.0; 2]; 3];
-        for ((kind, reference), difference) in
-            MAPS.into_iter().zip(&mut self.reference).zip(&mut differences)
-        {
-            if first_solve.is_none() {
-                engine.read_map(kind, reference)?;
-            } else {
-                engine.read_map(kind, &mut self.other)?;
-                *difference = difference_of(reference.as_slice(), self.other.as_slice());
-            }
-        }
-        if first_solve.is_none() {
-            let [fx, fy] = &mut self.force;
-            engine.read_force(fx, fy)?;
-        }
-        let [[potential, potential_rms], [field_x, field_x_rms], [field_y, field_y_rms]] =
-            differences;
-        let side = Side {
-            engine: engine.descriptor().engine,
-            pipeline,
-            path: engine.path(pipeline),
-            density: times.density,
-            forward: times.forward,
-            scaling: times.scaling,
-            inverse: times.inverse,
-            solve: times.solve(),
-            force: times.force,
-            ratio: first_solve.map_or(1.0, |first| first / times.solve()),
-            steps: None,
-            difference: Difference {
-                potential,
-                field_x,
-                field_y,
-                potential_rms,
-                field_x_rms,
-                field_y_rms,
-            },
-        };
-        Ok((side, energy))
-    }
-
-    /// Takes one step against the gradient −F/area of every body, kept inside the die.
-    fn step(&mut self) -> f64 {
-        let charge = self.engines[0].charge();
-        for (gradient, force) in self.descent.gradient().iter_mut().zip(&self.force) {
-            let (width, height) = (charge.width(), charge.height());
-            parallel::for_each(chunks_mut(gradient, CHUNK), |chunk, gradient| {
-                for (i, to) in (chunk * CHUNK..).zip(gradient) {
-                    let area = width[i] * height[i];
-                    *to = if area > 0.0 { -force[i].widen() / area } else { 0.0 };
-                }
-            });
-        }
-        let half_a_bin = 0.5 * (charge.grid().bin_x() * charge.grid().bin_y()).sqrt();
-        self.descent.advance(half_a_bin, |i, x, y| clamp(charge, i, x, y))
-    }
-
-    fn round_positions(&mut self) {
-        let (x, y) = self.descent.point();
-        let origin = self.engines[0].charge().origin();
-        round(&mut self.x, x, origin[0]);
-        round(&mut self.y, y, origin[1]);
-    }
-}
-
-/// Positions in the precision of an engine, which counts them from `origin`.
-fn round<T: Real>(to: &mut [T], from: &[f64], origin: f64) {
-    parallel::for_each((chunks_mut(to, CHUNK), chunks(from, CHUNK)), |_, (to, from)| {
-        to.iter_mut().zip(from).for_each(|(to, from)| *to = T::cast(from - origin));
-    });
-}
-
-/// Returns corner `(x, y)` of body `i`, moved to where the body lies inside the die.
-fn clamp(charge: &Charge, i: usize, x: f64, y: f64) -> (f64, f64) {
-    let die = charge.grid().die();
-    let (high_x, high_y) = (die.xh - charge.width()[i], die.yh - charge.height()[i]);
-    (x.min(high_x).max(die.xl), y.min(high_y).max(die.yl))
-}
-
-/// Values a thread takes at a time; sums over them are added up in order.
-const CHUNK: usize = 1 << 16;
-
-/// Returns the largest and root mean square difference, each relative to the reference's.
-fn difference_of<T: Real>(reference: &[T], other: &[T]) -> [f64; 2] {
-    let parts = parallel::map_blocks(reference.len(), CHUNK, |block| {
-        let [mut scale, mut worst, mut squares, mut apart] = [0.0; 4];
-        for (a, b) in reference[block.clone()].iter().zip(&other[block]) {
-            let (a, d) = (a.widen(), (a.widen() - b.widen()).abs());
-            scale = worse(scale, a.abs());
-            worst = worse(worst, d);
-            squares += a * a;
-            apart += d * d;
-        }
-        [scale, worst, squares, apart]
-    });
-    let [scale, worst, squares, apart] = parts.iter().fold([0.0; 4], |sum, part| {
-        [worse(sum[0], part[0]), worse(sum[1], part[1]), sum[2] + part[2], sum[3] + part[3]]
-    });
-    let relative = |value: f64, scale: f64| if scale > 0.0 { value / scale } else { value };
-    [relative(worst, scale), relative(apart.sqrt(), squares.sqrt())]
-}
-
-/// [`StepTimes`] with their unit in their keys, null where there are none.
+/// A whole comparison, as JSON.
 #[derive(Serialize, JsonSchema)]
-struct StepMilliseconds {
-    /// A whole step as one graph.
-    step_graph_ms: Option<f64>,
-    /// A whole step as plain launches.
-    step_plain_ms: Option<f64>,
-    /// A solve as one graph.
+pub(crate) struct Table {
+    /// The numbers of the design.
+    design: DesignReport,
+    /// The bins.
+    grid: GridReport,
+    /// The options of the comparison.
+    options: CompareOptions,
+    /// Median solve of every side, and the first side's divided by it.
+    summary: Vec<Summary>,
+    /// Every iteration.
+    pub(crate) iterations: Vec<Iteration>,
+    /// The shares of solves in a whole placement, with `--trajectory place`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    placement: Option<Placement>,
+    /// Warnings for readers of the numbers.
+    warnings: Vec<Warning>,
+    /// Which engine `auto` took.
+    #[serde(skip)]
+    note: Option<String>,
+}
+
+impl Content for Table {
+    const COMMAND: &'static str = "compare";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CompareOptions {
+    /// The devices' names.
+    device: String,
+    /// Working precision.
+    precision: Precision,
+    /// The target density in use, which may be above the given one.
+    target_density: f64,
+    /// The given target density.
+    target_density_asked: f64,
+    /// Whether there are fillers.
+    fillers: bool,
+    /// Number of fillers.
+    filler_count: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Summary {
+    /// `"cpu"` or `"cuda"`.
+    engine: &'static str,
+    /// The given pipeline.
+    pipeline: Pipeline,
+    /// The pipeline that ran.
+    path: &'static str,
+    /// Median time of a solve, ms.
+    solve_ms: f64,
+    /// Median time of density, solve and force, ms.
+    step_ms: f64,
+    /// On a device: as one graph, and as plain launches.
     solve_graph_ms: Option<f64>,
     /// A solve as plain launches.
     solve_plain_ms: Option<f64>,
+    /// A step as one graph.
+    step_graph_ms: Option<f64>,
+    /// A step as plain launches.
+    step_plain_ms: Option<f64>,
+    /// The first side's solve divided by this side's.
+    ratio: f64,
+    /// Largest difference of φ, Ex and Ey from the first side's, relative to their largest values.
+    largest_difference: f64,
+    /// Root mean square of these differences.
+    largest_rms: f64,
 }
 
-fn milliseconds<S: serde::Serializer>(
-    steps: &Option<StepTimes>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let of = StepMilliseconds {
-        step_graph_ms: steps.map(|t| t.step_graph),
-        step_plain_ms: steps.map(|t| t.step_plain),
-        solve_graph_ms: steps.map(|t| t.solve_graph),
-        solve_plain_ms: steps.map(|t| t.solve_plain),
+/// Reads, compares, prints.
+pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
+    if args.evaluation.options.pipeline.is_some() {
+        let message = "compare runs every pipeline: '--pipeline' chooses nothing";
+        return Err(usage(ErrorKind::ArgumentConflict, message));
+    }
+    args.evaluation.design.check()?;
+    Outputs::default()
+        .file("--csv", args.csv.as_ref())
+        .file("--json", args.json.as_ref())
+        .file("--report", args.report.as_ref())
+        .folder("--plots", args.plots.as_ref(), PICTURES)
+        .check(&args.evaluation.design.files())?;
+    let opened = open_design(&args.evaluation)?;
+    let options = &args.evaluation.options;
+    let (options, iterations) = match args.trajectory {
+        Trajectory::Density => (options.clone(), args.iterations.unwrap_or(50)),
+        Trajectory::Place => {
+            (options.with_fillers(&opened.design), args.iterations.unwrap_or(1000))
+        }
     };
-    of.serialize(serializer)
+    let both = [EngineChoice::Cpu, options.engine];
+    let engines = if args.with_cpu { &both[..] } else { &both[1..] };
+    stop::listen()?;
+    let watcher = args.report.as_ref().map(|_| Watcher::new(&opened, &options, iterations));
+    let mut watcher = watcher.transpose()?;
+    let table = match args.trajectory {
+        Trajectory::Density => compare(&opened, &options, engines, iterations, watcher.as_mut())?,
+        Trajectory::Place => {
+            along_placement(&opened, &options, engines, iterations, watcher.as_mut())?
+        }
+    };
+    let mut files = Vec::new();
+    if let Some(path) = &args.csv {
+        write_csv(path, &table.iterations)?;
+        files.push(path.clone());
+    }
+    if let Some(folder) = &args.plots {
+        let name = &opened.design.name;
+        files.extend(pictures::draw_comparison(name, &table.iterations, folder)?);
+        if let Some(placement) = &table.placement {
+            files.extend(placement.draw(name, &table.iterations, folder)?);
+        }
+    }
+    if let (Some(path), Some(watcher)) = (&args.report, watcher) {
+        let mut page = with_precision!(options.precision, T => {
+            page::page::<T>(&opened, &args.evaluation, &options, &table.iterations, watcher)?
+        });
+        page.write(Some(&opened.design), path)?;
+        files.push(path.clone());
+    }
+    write_document(args.json.as_ref(), &opened.files, &files, &table)?;
+    files.extend(args.json.clone());
+    tell(table.note.as_slice(), &table.warnings);
+    if !files.iter().any(|path| path == Path::new("-")) {
+        print(&table)?;
+        list(&files)?;
+    }
+    if stop::is_asked() {
+        let message = format!("interrupted after {} iterations", table.iterations.len());
+        return Err(Interrupted(message).into());
+    }
+    check_agreement(&table, args.tolerance)
 }
 
-#[cfg(test)]
-mod tests;
+/// Fails when a side is further from the first than allowed.
+fn check_agreement(table: &Table, tolerance: Option<f64>) -> Result<(), Failure> {
+    let Some(tolerance) = tolerance else { return Ok(()) };
+    let apart = |s: &&Summary| s.largest_rms > tolerance || s.largest_rms.is_nan();
+    match table.summary.iter().find(apart) {
+        Some(s) => Err(format!(
+            "{} {} is {:.2e} (relative RMS) from {} {}: expected at most {tolerance:e}",
+            s.engine, s.pipeline, s.largest_rms, table.summary[0].engine, table.summary[0].pipeline
+        )
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// Runs the comparison with every pipeline; a bar advances on a terminal.
+pub(crate) fn compare(
+    opened: &Opened,
+    options: &SolveArgs,
+    engines: &[EngineChoice],
+    iterations: usize,
+    watcher: Option<&mut Watcher>,
+) -> Result<Table, Failure> {
+    with_precision!(options.precision, T => {
+        fill::<T>(opened, options, engines, iterations, watcher, |c| Ok(Some(c.advance()?)))
+    })
+}
+
+/// Compares as [`compare`] does, at the positions of a placement with at most so many iterations.
+fn along_placement(
+    opened: &Opened,
+    options: &SolveArgs,
+    engines: &[EngineChoice],
+    iterations: usize,
+    watcher: Option<&mut Watcher>,
+) -> Result<Table, Failure> {
+    with_precision!(options.precision, T => {
+        let mut backends = trajectory::open_backends::<T>(opened, options)?;
+        let mut runs = Runs::new::<T>(&mut backends, options.seed, iterations)?;
+        // The start is a separate row.
+        let rows = iterations.saturating_add(1);
+        let mut table = fill::<T>(opened, options, engines, rows, watcher, |c| runs.advance(c))?;
+        table.placement = Some(runs.finish(&table.iterations));
+        Ok(table)
+    })
+}
+
+/// Opens the engines and fills a table, row by row, until `advance` returns none or the user stops
+/// it.
+fn fill<T: EngineReal>(
+    opened: &Opened,
+    options: &SolveArgs,
+    choices: &[EngineChoice],
+    iterations: usize,
+    mut watcher: Option<&mut Watcher>,
+    mut advance: impl FnMut(&mut Comparison<'_, T>) -> Result<Option<Iteration>, Failure>,
+) -> Result<Table, Failure> {
+    let charge = Arc::new(charge_of(&opened.design, options)?);
+    let warnings = opened.warnings.iter().chain(charge.warnings()).cloned().collect();
+    let (grid, areas) = (charge.grid(), charge.areas());
+    let (target_density, filler_count) = (charge.target_density(), charge.fillers());
+    let open = |choice: &EngineChoice| {
+        engines::open::<T>(charge.clone(), *choice, &options.engine_options())
+    };
+    let mut opened_engines = choices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let note = opened_engines.iter_mut().find_map(|opened| opened.note.take());
+    let devices: Vec<String> =
+        opened_engines.iter().map(|opened| opened.engine.descriptor().device).collect();
+    let sides: Vec<&mut dyn Timed<T>> =
+        opened_engines.iter_mut().map(|opened| &mut *opened.engine as _).collect();
+    let mut comparison = Comparison::new(sides, &Pipeline::ALL)?;
+    let bar = log::bar(iterations as u64);
+    log::begin("comparing");
+    let mut rows = Vec::with_capacity(iterations.min(1 << 16));
+    while rows.len() < iterations && !stop::is_asked() {
+        let Some(row) = advance(&mut comparison)? else { break };
+        if let Some(watcher) = &mut watcher {
+            watcher.see(&row, comparison.measured());
+        }
+        rows.push(row);
+        bar.inc(1);
+        log::progress(|| format!("iteration {} of {iterations}", rows.len()));
+    }
+    bar.finish_and_clear();
+    Ok(Table {
+        design: DesignReport::of(&opened.design, opened.summaries(), areas),
+        grid: GridReport::of(&grid),
+        options: CompareOptions {
+            device: devices.join(" and "),
+            precision: T::PRECISION,
+            target_density,
+            target_density_asked: options.target_density(),
+            fillers: options.fillers,
+            filler_count,
+        },
+        summary: summarise(&rows),
+        iterations: rows,
+        placement: None,
+        warnings,
+        note,
+    })
+}
+
+fn summarise(rows: &[Iteration]) -> Vec<Summary> {
+    let sides = rows.first().map_or(0, |r| r.sides.len());
+    let median = |value: &dyn Fn(&Iteration) -> f64| {
+        let mut values: Vec<f64> = rows.iter().map(value).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let summary = |s: usize| {
+        let side = &rows[0].sides[s];
+        let worst = |value: &dyn Fn(&Difference) -> f64| {
+            let values = rows.iter().map(|r| value(&r.sides[s].difference));
+            values.fold(0.0, |worst: f64, v| if worst.is_nan() || v <= worst { worst } else { v })
+        };
+        let steps = |value: &dyn Fn(&StepTimes) -> f64| {
+            side.steps.map(|_| median(&|r| r.sides[s].steps.as_ref().map_or(0.0, value)))
+        };
+        Summary {
+            engine: side.engine,
+            pipeline: side.pipeline,
+            path: side.path,
+            solve_ms: median(&|r| r.sides[s].solve),
+            step_ms: median(&|r| {
+                let side = &r.sides[s];
+                side.density + side.solve + side.force
+            }),
+            solve_graph_ms: steps(&|t| t.solve_graph),
+            solve_plain_ms: steps(&|t| t.solve_plain),
+            step_graph_ms: steps(&|t| t.step_graph),
+            step_plain_ms: steps(&|t| t.step_plain),
+            ratio: median(&|r| r.sides[s].ratio),
+            largest_difference: worst(&Difference::largest),
+            largest_rms: worst(&Difference::largest_rms),
+        }
+    };
+    (0..sides).map(summary).collect()
+}
+
+/// One line per iteration and side.
+fn write_csv(path: &Path, rows: &[Iteration]) -> Result<(), Failure> {
+    write_output(path, |out| {
+        writeln!(
+            out,
+            "iteration,overflow,max_density,energy,step,engine,pipeline,density_ms,forward_ms,\
+             scaling_ms,inverse_ms,solve_ms,force_ms,ratio,difference_potential,\
+             difference_field_x,difference_field_y,\
+             potential_rms,field_x_rms,field_y_rms,step_graph_ms,step_plain_ms,solve_graph_ms,\
+             solve_plain_ms,path"
+        )?;
+        for row in rows {
+            for s in &row.sides {
+                writeln!(
+                    out,
+                    "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:e},{:e},{:e},{:e},{:e},{:e},{}",
+                    row.iteration,
+                    row.density.overflow,
+                    row.density.max,
+                    row.energy,
+                    row.step,
+                    s.engine,
+                    s.pipeline,
+                    s.density,
+                    s.forward,
+                    s.scaling,
+                    s.inverse,
+                    s.solve,
+                    s.force,
+                    s.ratio,
+                    s.difference.potential,
+                    s.difference.field_x,
+                    s.difference.field_y,
+                    s.difference.potential_rms,
+                    s.difference.field_x_rms,
+                    s.difference.field_y_rms,
+                    step_columns(s)
+                )?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Returns the last columns: times on a device, empty on the CPU, and what ran.
+fn step_columns(side: &Side) -> String {
+    match side.steps {
+        Some(t) => format!(
+            "{},{},{},{},{}",
+            t.step_graph, t.step_plain, t.solve_graph, t.solve_plain, side.path
+        ),
+        None => format!(",,,,{}", side.path),
+    }
+}
+
+/// The table as a person reads it: at most 20 rows, evenly spaced, and the summary.
+pub(crate) fn print(table: &Table) -> Result<(), Failure> {
+    let mut out = stdout()?;
+    writeln!(
+        out,
+        "{}: {} x {} bins, {}, {}",
+        table.design.name,
+        table.grid.bins[0],
+        table.grid.bins[1],
+        table.options.precision,
+        table.options.device
+    )?;
+    let Some(first) = table.iterations.first() else { return Ok(()) };
+    write!(
+        out,
+        "{:>5} {:>9} {:>9} {:>11} {:>8} {:>7}",
+        "iter", "overflow", "max", "energy", "density", "force"
+    )?;
+    for side in &first.sides {
+        write!(out, "  {:>15}", format!("{} {}", side.engine, side.pipeline))?;
+    }
+    writeln!(out, "  {:>6} {:>10}", "ratio", "difference")?;
+    let last = table.iterations.len() - 1;
+    let every = table.iterations.len().div_ceil(20);
+    for row in table.iterations.iter().filter(|r| r.iteration % every == 0 || r.iteration == last) {
+        let (a, z) = (&row.sides[0], &row.sides[row.sides.len() - 1]);
+        write!(
+            out,
+            "{:>5} {:>9.5} {:>9.4} {:>11.4e} {:>8.2} {:>7.2}",
+            row.iteration, row.density.overflow, row.density.max, row.energy, a.density, a.force
+        )?;
+        for side in &row.sides {
+            write!(out, "  {:>12.3} ms", side.solve)?;
+        }
+        let worst = z.difference.largest();
+        writeln!(out, "  {:>6.2} {worst:>10.1e}", z.ratio)?;
+    }
+    writeln!(out, "median solve and whole step (density, solve, force):")?;
+    for s in &table.summary {
+        writeln!(
+            out,
+            "  {:<4} {:<10} {:>9.3} ms  {:>9.3} ms  {:>5.2}x  largest difference {:.1e}, \
+             RMS {:.1e}",
+            s.engine,
+            s.pipeline.name(),
+            s.solve_ms,
+            s.step_ms,
+            s.ratio,
+            s.largest_difference,
+            s.largest_rms
+        )?;
+        if s.path != s.pipeline.name() {
+            writeln!(out, "       ({} ran {})", s.pipeline, s.path)?;
+        }
+        if let (Some(solve), Some(step)) = (s.solve_graph_ms, s.step_graph_ms) {
+            let (plain, whole) = (s.solve_plain_ms.unwrap_or(0.0), s.step_plain_ms.unwrap_or(0.0));
+            writeln!(out, "    as one graph  {solve:>9.3} ms  {step:>9.3} ms")?;
+            writeln!(out, "    back to back  {plain:>9.3} ms  {whole:>9.3} ms")?;
+        }
+    }
+    table.placement.as_ref().map_or(Ok(()), |placement| placement.print(&mut out))
+}

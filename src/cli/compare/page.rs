@@ -1,7 +1,5 @@
 //! `--report` of a comparison: its iterations, and the maps of the last one.
 
-use super::Iteration;
-use crate::cli::engines::EngineReal;
 use crate::cli::evaluation::evaluate_charge;
 use crate::cli::failure::Failure;
 use crate::cli::input::{Opened, charge_of};
@@ -10,8 +8,10 @@ use crate::cli::picture_args::FieldArgs;
 use crate::cli::place::frames::{Frames, FramesWanted};
 use crate::cli::report::page::Page;
 use crate::cli::report::run::{ChartOf, Column, Film, Run};
+use crate::compare::Iteration;
 use crate::design::LengthUnit;
 use crate::engine::Pipeline;
+use crate::engines::EngineReal;
 
 /// Frames that a comparison of unknown length begins with one of so many iterations.
 const FRAME_EVERY: usize = 10;

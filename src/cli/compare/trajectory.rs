@@ -3,13 +3,13 @@
 //! they come out alike. One more shows how alike they can be, led by the first pipeline again from
 //! a start in which one coordinate of one cell has another last digit.
 
-use super::{Comparison, Iteration, Side};
-use crate::cli::engines::{self, EngineReal};
 use crate::cli::failure::Failure;
 use crate::cli::input::{Opened, charge_of};
 use crate::cli::options::SolveArgs;
-use crate::cli::pictures::{over_iterations, save};
+use crate::cli::pictures::over_iterations;
+use crate::compare::{Comparison, Iteration, Side};
 use crate::engine::Pipeline;
+use crate::engines::EngineReal;
 use crate::place::{Backend, Outcome, PlaceOptions, Placer, Record, start};
 use crate::plot::{Curves, Series};
 use crate::wirelength::Netlist;
@@ -44,7 +44,7 @@ pub(crate) fn open_backends<T: EngineReal>(
         .map_err(|e| format!("{e}, so there is nothing to place by"))?;
     let open = |(pipeline, _)| -> Result<Box<dyn Backend>, Failure> {
         let options = options.with_pipeline(pipeline);
-        Ok(engines::open_backend::<T>(charge.clone(), &netlist, &options)?.engine)
+        Ok(options.open_backend::<T>(charge.clone(), &netlist)?.engine)
     };
     LEADERS.into_iter().map(open).collect()
 }
@@ -255,11 +255,11 @@ impl Placement {
         let mut files = Vec::new();
         let (title, solves) = ("solves of a placement so far", solves.collect());
         let total = over_iterations(name, title, "time (ms)", solves);
-        save(&total.draw(), folder, "compare_total", &mut files)?;
+        total.draw().save(folder, "compare_total", &mut files)?;
         let title = format!("HPWL apart from that led by {}", self.totals[0].pipeline);
         let hpwl = over_iterations(name, &title, "relative difference", lengths.collect());
         let hpwl = Curves { log_y: true, ..hpwl };
-        save(&hpwl.draw(), folder, "compare_wirelength", &mut files)?;
+        hpwl.draw().save(folder, "compare_wirelength", &mut files)?;
         Ok(files)
     }
 }

@@ -5,7 +5,7 @@ use super::frames::Frames;
 use super::history::Live;
 use super::progress::Progress;
 use crate::charge::Charge;
-use crate::cli::engines::{self, Chosen, EngineReal};
+use crate::cli::engines::pipeline_note;
 use crate::cli::failure::Failure;
 use crate::cli::log::{self, Doing};
 use crate::cli::options::SolveArgs;
@@ -15,6 +15,7 @@ use crate::cli::stages::legalizing;
 use crate::cli::stop;
 use crate::cpu::engine::milliseconds;
 use crate::engine::{Choice, Descriptor};
+use crate::engines::{EngineReal, Opened};
 use crate::flow::checkpoint::{Checkpoints, PlacementIdentity};
 use crate::flow::{Between, Host, Part, Resumed};
 use crate::legalize;
@@ -80,12 +81,12 @@ impl<T: EngineReal> Host for Command<'_, T> {
         charge: &Arc<Charge>,
         netlist: &Netlist,
     ) -> Result<Box<dyn Backend>, Failure> {
-        let Chosen { engine: backend, note } =
-            engines::open_backend::<T>(charge.clone(), netlist, self.options)?;
+        let Opened { engine: backend, note } =
+            self.options.open_backend::<T>(charge.clone(), netlist)?;
         if self.ran.engine.is_none() {
             let choice = backend.choice();
             self.ran.notes.extend(note);
-            self.ran.notes.extend(engines::pipeline_note(self.options, &choice));
+            self.ran.notes.extend(pipeline_note(self.options, &choice));
             self.ran.engine = Some((backend.descriptor(), choice));
         }
         Ok(backend)

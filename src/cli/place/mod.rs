@@ -11,12 +11,12 @@ mod summary;
 
 use super::diff::write_moves;
 use super::document::write_document;
-use super::engines::{self, EngineReal, with_precision};
+use super::engines::prefetch_device;
 use super::evaluation;
 use super::failure::{Failure, Interrupted, Stopped, usage};
 use super::input::{Opened, charge_of, open_design, rounded_for};
 use super::log;
-use super::options::{Bins, EngineChoice, EvaluationArgs, parsed, seconds, target_density};
+use super::options::{Bins, EvaluationArgs, parsed, seconds, target_density};
 use super::outputs::{Outputs, PICTURES, check_names, check_placement_output, identity, to_stdout};
 use super::pictures;
 use super::refine::not_on_device;
@@ -24,10 +24,12 @@ use super::stages::{self, LegalArgs};
 use super::stop;
 use crate::charge::Charge;
 use crate::cpu::engine::milliseconds;
+use crate::engines::{self, EngineChoice, EngineReal};
 use crate::flow::checkpoint::Checkpoints;
 use crate::flow::{self, Effort, FlowOptions, Kept, Stage, TARGET_DENSITY, join};
 use crate::formats::write_placement;
 use crate::place::{Outcome, PlaceOptions, StageSplit, placement_bins};
+use crate::real::with_precision;
 use crate::warning::{Warning, WarningCode};
 use crate::wirelength::Netlist;
 use clap::error::ErrorKind;
@@ -168,7 +170,6 @@ enum InitArg {
 /// Reads, places, writes, and reports the outcome.
 pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     let begun = Instant::now();
-    args.evaluation.options.engine.only_one()?;
     let one_start = args.init == InitArg::File || args.legal.keep_placed;
     if args.seeds > 1 && one_start && args.experts.noise == 0.0 {
         let message = "'--seeds' needs starts that differ: \
@@ -191,7 +192,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
         .folder("--frames", args.frames.as_ref(), PICTURES)
         .check(&inputs)?;
     check_placement_output(&args.output, &args.evaluation.design.path)?;
-    engines::prefetch_device(&args.evaluation.options, true);
+    prefetch_device(&args.evaluation.options, true);
     let opened = open_design(&args.evaluation)?;
     check_names(&args.output, &opened.design)?;
     with_precision!(args.evaluation.options.precision, T => place::<T>(args, opened, begun))

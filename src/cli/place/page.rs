@@ -2,7 +2,6 @@
 
 use super::summary::Summary;
 use crate::charge::Charge;
-use crate::cli::engines::EngineReal;
 use crate::cli::evaluation::evaluate_charge;
 use crate::cli::failure::Failure;
 use crate::cli::input::Opened;
@@ -12,6 +11,7 @@ use crate::cli::report::page::Page;
 use crate::cli::report::part::Fact;
 use crate::cli::report::run::{ChartOf, Column, Film, Run};
 use crate::cli::stages;
+use crate::engines::EngineReal;
 use crate::place::Record;
 
 /// A placement that has ended.

@@ -10,13 +10,13 @@ use crate::cli::evaluation::Evaluated;
 use crate::cli::failure::Failure;
 use crate::cli::input::Opened;
 use crate::cli::options::EvaluationArgs;
-use crate::cli::paper::processor;
 use crate::cli::picture_args::FieldArgs;
 use crate::design::{Blockage, BlockageKind, Design, LengthUnit};
 use crate::engine::MapKind;
 use crate::evaluate::{OptionsReport, RegionReport, Report, cells_and_overflow, hot_spots};
 use crate::grid::{Map, Rect};
 use crate::maps::Kind;
+use crate::paper::bench::processor;
 use crate::plot::{Curves, Histogram};
 
 /// Most hot spots listed.

@@ -4,7 +4,7 @@ use super::assemble::{command, machine};
 use super::page::Page;
 use super::part::{Fact, Group, Image, Part, Table};
 use crate::cli::failure::Failure;
-use crate::cli::paper::{self, Line, Report, pictures, short};
+use crate::paper::bench::{self as bench, Line, Report, pictures, short};
 use crate::warning::{Warning, WarningCode};
 
 impl Page {
@@ -47,7 +47,7 @@ impl Page {
     }
 }
 
-fn part(report: &Report, table: &paper::Table) -> Result<Part, Failure> {
+fn part(report: &Report, table: &bench::Table) -> Result<Part, Failure> {
     let number = |value: Option<f64>| value.map_or(String::new(), short);
     let row = |case: &str, line: &Line| {
         let here = match &line.skipped {

@@ -2,7 +2,6 @@
 
 use super::page::Page;
 use crate::cli::congestion::CongestionArgs;
-use crate::cli::engines::with_precision;
 use crate::cli::evaluation::evaluate;
 use crate::cli::failure::Failure;
 use crate::cli::input::open_design;
@@ -11,6 +10,7 @@ use crate::cli::options::EvaluationArgs;
 use crate::cli::outputs::Outputs;
 use crate::cli::picture_args::FieldArgs;
 use crate::cli::results::{list, tell};
+use crate::real::with_precision;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -30,7 +30,6 @@ pub(crate) struct ReportArgs {
 
 /// Reads, evaluates, writes the page and prints its path.
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
-    args.evaluation.options.engine.only_one()?;
     args.evaluation.design.check()?;
     Outputs::default().file("--out", Some(&args.out)).check(&args.evaluation.design.files())?;
     let mut opened = open_design(&args.evaluation)?;

@@ -1,12 +1,12 @@
 //! The descent on a generated design, and its decisions on a scripted machine.
 
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
-use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use placefield::engine::{
     Choice, DensityStats, Descriptor, EngineError, EngineOptions, MapKind, Pipeline,
 };
+use placefield::generate::{Spec, generate};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::place::{
     Backend, Checkpoint, HostBackend, Outcome, PlaceError, PlaceOptions, Placer, PointVector,

@@ -2,10 +2,10 @@
 //! that are fixed, no nets.
 
 use placefield::charge::{Charge, ChargeOptions};
-use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use placefield::engine::EngineOptions;
+use placefield::generate::{Spec, generate};
 use placefield::grid::{BinGrid, Rect};
 use placefield::place::{HostBackend, Outcome, PlaceOptions, Placer, placement_bins, start};
 use placefield::wirelength::Netlist;

@@ -1,10 +1,10 @@
 //! Small designs of all kinds: every placement ends where it should, with a result to rely on.
 
 use placefield::charge::{Charge, ChargeOptions};
-use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::design::Design;
 use placefield::engine::EngineOptions;
+use placefield::generate::{Spec, generate};
 use placefield::grid::BinGrid;
 use placefield::place::{
     HostBackend, Outcome, PlaceOptions, Placer, Record, default_bins, limits, start,

@@ -1,11 +1,11 @@
 //! Net weights that change between iterations, and terms of the objective that a caller adds.
 
 use placefield::charge::{Charge, ChargeOptions};
-use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::wirelength::CpuWirelength;
 use placefield::design::{Design, DesignError, NodeKind};
 use placefield::engine::{EngineError, EngineOptions};
+use placefield::generate::{Spec, generate};
 use placefield::grid::BinGrid;
 use placefield::place::{Backend, HostBackend, PlaceOptions, Placer, PointVector, Weights, start};
 use placefield::wirelength::Netlist;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::cli::compare::Difference;
+use crate::compare::Difference;
 use crate::engine::DensityStats;
 
 #[test]

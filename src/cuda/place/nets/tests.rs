@@ -9,7 +9,7 @@ fn degrees_of_small(order: &NetOrder) -> Vec<u32> {
 #[cfg(feature = "cli")] // it has the generator
 #[test]
 fn pins_have_unique_places_and_chunks_fit_blocks() {
-    use crate::cli::generate::{Spec, generate};
+    use crate::generate::{Spec, generate};
     let design = generate(&Spec::with_cells(3000)).unwrap();
     let netlist = Netlist::from_design(&design, 30).unwrap();
     let order = NetOrder::new(&netlist);
@@ -53,7 +53,7 @@ fn pins_have_unique_places_and_chunks_fit_blocks() {
 #[cfg(feature = "cli")]
 #[test]
 fn cells_are_needed_where_their_nets_are() {
-    use crate::cli::generate::{Spec, generate};
+    use crate::generate::{Spec, generate};
     let design = generate(&Spec::with_cells(3000)).unwrap();
     let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
     let order = NetOrder::new(&netlist);

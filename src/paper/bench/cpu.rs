@@ -2,13 +2,13 @@
 
 use super::work::{BenchError, Direction, Machine, Target, Work, random};
 use crate::charge::Charge;
-use crate::cli::engines::with_precision;
 use crate::cpu::engine::CpuEngine;
 use crate::cpu::transforms::Plan;
 use crate::engine::{Engine, EngineOptions, Pipeline};
 use crate::paper::{Dct1d, Dct2d, Fft2d, Reorder};
 use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Real;
+use crate::real::with_precision;
 use crate::transform::{Method, ShapeError, Transform, TransformNd, permutation};
 use num_complex::Complex;
 use std::sync::Arc;

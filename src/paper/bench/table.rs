@@ -1,7 +1,6 @@
 //! A table of the paper beside this machine's numbers, as JSON has it, and its claims.
 
 use super::work::{FAILED, Machine};
-use crate::cli::document::Content;
 use crate::real::Precision;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,14 +25,6 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The tables, in the paper's order.
     pub tables: Vec<Table>,
-}
-
-impl Content for Report {
-    const COMMAND: &'static str = "bench";
-
-    fn version(&self) -> &str {
-        &self.version
-    }
 }
 
 impl Report {

@@ -1,22 +1,21 @@
 //! `placefield compress`: removes the small DCT coefficients of a picture.
 
-use super::choose::Spectrum;
-use super::{
-    CompressError, Compression, CpuThresholdPair, Failed, Picture, PictureFormat, ThresholdPair,
-    compress, orthonormal,
-};
-use crate::cli::document::{Content, write_document};
-#[cfg(feature = "cuda")]
-use crate::cli::engines::advise;
-use crate::cli::engines::{Chosen, EngineReal, decide, on_cpu, with_precision};
-use crate::cli::failure::Failure;
-use crate::cli::input::use_threads;
-use crate::cli::options::{EngineChoice, number, precision, thread_count};
-use crate::cli::outputs::{Outputs, read_input};
-use crate::cli::results::{list, tell, write_output};
-use crate::cli::terminal::stdout;
+use super::document::{Content, write_document};
+use super::engines::on_cpu;
+use super::failure::Failure;
+use super::input::use_threads;
+use super::options::{number, only_one_device, precision, thread_count};
+use super::outputs::{Outputs, read_input};
+use super::results::{list, tell, write_output};
+use super::terminal::stdout;
 use crate::cpu::engine::milliseconds;
 use crate::engine::Descriptor;
+use crate::engines::{self, EngineChoice, EngineReal, Opened};
+use crate::paper::compress::{
+    CompressError, Compression, CpuThresholdPair, Failed, Picture, PictureFormat, Spectrum,
+    ThresholdPair, compress, orthonormal,
+};
+use crate::real::with_precision;
 use clap::{ArgGroup, Args};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -153,7 +152,7 @@ struct CompressTimings {
 
 /// Reads, compresses, writes, prints.
 pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
-    args.engine.only_one_device()?;
+    only_one_device(args.engine)?;
     Outputs::default()
         .file("--out", Some(&args.out))
         .file("--side-by-side", args.side_by_side.as_ref())
@@ -198,7 +197,7 @@ fn compressed<T: EngineReal>(
 ) -> Result<(Picture, CompressReport, Option<String>), CompressError> {
     let start = Instant::now();
     let image = picture.format();
-    let Chosen { engine: (mut pair, ran), note } = open::<T>(args.engine, &image)?;
+    let Opened { engine: (mut pair, ran), note } = open::<T>(args.engine, &image)?;
     let setup = milliseconds(start);
     let threshold = match (args.threshold, args.keep, args.psnr) {
         (Some(threshold), ..) => threshold,
@@ -247,20 +246,20 @@ type Pair<T> = (Box<dyn ThresholdPair<T>>, Descriptor);
 fn open<T: EngineReal>(
     choice: EngineChoice,
     image: &PictureFormat,
-) -> Result<Chosen<Pair<T>>, Failed> {
-    let Chosen { engine: choice, note } = decide(choice)?;
+) -> Result<Opened<Pair<T>>, Failed> {
+    let Opened { engine: choice, note } = engines::resolve(choice)?;
     let engine: Pair<T> = match choice {
         #[cfg(feature = "cuda")]
-        EngineChoice::Cuda(device) => cuda(device, image).map_err(|e| advise(e, &note))?,
+        EngineChoice::Cuda(device) => cuda(device, image).map_err(|e| engines::advise(e, &note))?,
         _ => (Box::new(CpuThresholdPair::new(image.height, image.width)?), on_cpu()),
     };
-    Ok(Chosen { engine, note })
+    Ok(Opened { engine, note })
 }
 
 #[cfg(feature = "cuda")]
 fn cuda<T: EngineReal>(device: usize, image: &PictureFormat) -> Result<Pair<T>, Failed> {
-    use super::CudaThresholdPair;
     use crate::cuda::Gpu;
+    use crate::paper::compress::CudaThresholdPair;
     let gpu = Gpu::open(device)?;
     let pair = CudaThresholdPair::new(&gpu, image.height, image.width, image.bits)?;
     let device = gpu.info().name.clone();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::cli::compress::{CpuThresholdPair, compress};
+use crate::paper::compress::{CpuThresholdPair, compress};
 
 fn picture() -> Picture {
     let sample = |i: usize| (128.0 + 60.0 * (i as f64 * 0.37).sin() + (i * i % 61) as f64) as u8;

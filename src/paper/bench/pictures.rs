@@ -3,7 +3,6 @@
 
 use super::table::{Group, Line, Table};
 use super::work::Machine;
-use crate::cli::pictures::save;
 use crate::plot::{BarSeries, Bars, Curves, Picture, PlotError, Series};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ const WIDE: f64 = 8.0;
 pub fn draw(table: &Table, machine: &Machine, folder: &Path) -> Result<Vec<PathBuf>, PlotError> {
     let mut files = Vec::new();
     for (what, picture) in pictures(table, machine, true) {
-        save(&picture, folder, &format!("{}_{what}", table.name), &mut files)?;
+        picture.save(folder, &format!("{}_{what}", table.name), &mut files)?;
     }
     Ok(files)
 }

@@ -32,7 +32,6 @@
 //! blocks and each block has its own random stream.
 
 mod cells;
-pub(crate) mod command;
 mod degrees;
 mod floorplan;
 mod hilbert;

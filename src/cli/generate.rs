@@ -1,11 +1,11 @@
 //! `placefield generate`: synthetic Bookshelf designs at ISPD2005 statistics.
 
-use super::{GenerateError, Spec, generate, write_bookshelf};
-use crate::cli::failure::{Failure, usage};
-use crate::cli::input::use_threads;
-use crate::cli::options::at_least_one;
-use crate::cli::outputs::{DESIGN, Outputs};
-use crate::cli::results::list;
+use super::failure::{Failure, usage};
+use super::input::use_threads;
+use super::options::at_least_one;
+use super::outputs::{DESIGN, Outputs};
+use super::results::list;
+use crate::generate::{GenerateError, Spec, generate, write_bookshelf};
 use clap::error::ErrorKind;
 use clap::{ArgGroup, Args};
 use std::path::PathBuf;

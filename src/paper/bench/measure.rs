@@ -9,7 +9,7 @@ use super::printed::{Design, HARDWARE};
 use super::table::{Claim, Group, Line, Report, Table, Timing};
 use super::work::{BenchError, Run, Target, Work, reason};
 use crate::charge::{Charge, ChargeOptions};
-use crate::cli::generate::{Spec, generate};
+use crate::generate::{Spec, generate};
 use crate::grid::BinGrid;
 use crate::real::Precision;
 use rand::{RngExt, SeedableRng};

@@ -7,7 +7,6 @@
 
 use super::work::{BenchError, Direction, Machine, Run, Target, Work, random};
 use crate::charge::Charge;
-use crate::cli::engines::with_precision;
 use crate::cuda::transforms::{Plan, Stage};
 use crate::cuda::{
     CudaEngine, CudaError, CudaReal, DeviceVec, Fields, Gpu, Graph, Marks, RealFft, probe, solver,
@@ -15,6 +14,7 @@ use crate::cuda::{
 use crate::engine::{Engine, EngineError, EngineOptions, Pipeline};
 use crate::paper::cuda::{Dct1d, dct_2d};
 use crate::paper::{PostProcessing, Reorder};
+use crate::real::with_precision;
 use crate::transform::{Method, Transform, TransformNd};
 
 /// Milliseconds that a sample holds at least.

@@ -12,11 +12,11 @@
 //! no part in any count, and neither does the colour of transparent pixels.
 
 mod choose;
-pub(crate) mod command;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 
+pub(crate) use choose::Spectrum;
 pub use cpu::CpuThresholdPair;
 #[cfg(feature = "cuda")]
 pub use cuda::CudaThresholdPair;

@@ -6,7 +6,7 @@ use crate::transform::{InputElement, Transform};
 use rayon::prelude::*;
 
 /// The magnitudes of a picture's DCT coefficients.
-pub(super) struct Spectrum {
+pub(crate) struct Spectrum {
     /// Ascending.
     magnitudes: Vec<f64>,
     /// 4 / pixels: the share of a coefficient's square in the sum of squared samples, except for
@@ -21,7 +21,7 @@ impl Spectrum {
     ///
     /// # Errors
     /// When there is no plan for the picture's size.
-    pub(super) fn of(picture: &Picture) -> Result<Spectrum, CompressError> {
+    pub(crate) fn of(picture: &Picture) -> Result<Spectrum, CompressError> {
         let magnitudes = match picture.samples() {
             Samples::U8(samples) => magnitudes(&samples, picture),
             Samples::U16(samples) => magnitudes(&samples, picture),
@@ -47,7 +47,7 @@ impl Spectrum {
     }
 
     /// Returns the threshold that keeps this share, 0 to 1, of all coefficients.
-    pub(super) fn keeping(&self, share: f64) -> f64 {
+    pub(crate) fn keeping(&self, share: f64) -> f64 {
         let all = self.magnitudes.len();
         self.threshold(all - ((share * all as f64).round() as usize).min(all))
     }
@@ -57,7 +57,7 @@ impl Spectrum {
     ///
     /// By Parseval the error is that of the omitted coefficients plus rounding, so the search
     /// begins there.
-    pub(super) fn reaching(
+    pub(crate) fn reaching(
         &self,
         least: f64,
         mut psnr: impl FnMut(f64) -> Result<Option<f64>, CompressError>,
