@@ -78,8 +78,6 @@ pub enum WarningCode {
     NotWritten,
     /// Single precision is too coarse for the written design.
     NeedsF64,
-    /// A measurement failed.
-    NotMeasured,
     /// Runs differ in options that change their numbers.
     OptionsDiffer,
 }

@@ -7,7 +7,6 @@ use super::input::use_threads;
 use super::log::{self, spinner};
 use super::options::{only_one_device, precision, thread_count};
 use super::outputs::{Outputs, PICTURES, read_input, to_stdout};
-use super::report::page::Page;
 use super::results::list;
 use super::stop;
 use super::terminal::{Escaping, stdout};
@@ -104,9 +103,6 @@ struct OutputArgs {
     /// Draw curves over sizes as PNG and SVG
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
-    /// Write an HTML page with the tables, the paper's claims and pictures
-    #[arg(long = "report", value_name = "FILE.html")]
-    page: Option<PathBuf>,
 }
 
 /// Options of `placefield bench show`.
@@ -154,10 +150,6 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
             files.extend(bench::draw(table, &report.machine, folder)?);
         }
     }
-    if let Some(path) = &output.page {
-        Page::of_benchmarks(&report)?.write(None, path)?;
-        files.push(path.clone());
-    }
     write_document(output.json.as_ref(), inputs, &files, &report)?;
     files.extend(output.json.clone());
     if printed(output) {
@@ -179,7 +171,6 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
 fn prepare(output: &OutputArgs, inputs: &[PathBuf]) -> Result<(), Failure> {
     Outputs::default()
         .file("--json", output.json.as_ref())
-        .file("--report", output.page.as_ref())
         .folder("--plots", output.plots.as_ref(), PICTURES)
         .check(inputs)
 }

@@ -12,11 +12,11 @@ use crate::cpu::engine::milliseconds;
 use crate::engine::Descriptor;
 use crate::engines::{self, EngineChoice, EngineReal, Opened};
 use crate::paper::compress::{
-    CompressError, Compression, CpuThresholdPair, Failed, Picture, PictureFormat, Spectrum,
-    ThresholdPair, compress, orthonormal,
+    CompressError, Compression, CpuThresholdPair, Failed, Picture, PictureFormat, ThresholdPair,
+    compress, orthonormal,
 };
 use crate::real::with_precision;
-use clap::{ArgGroup, Args};
+use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -25,7 +25,6 @@ use std::time::Instant;
 
 /// Remove the small DCT coefficients of a picture and report the loss
 #[derive(Args)]
-#[command(group(ArgGroup::new("what").args(["threshold", "psnr", "keep"]).required(true)))]
 pub(crate) struct CompressArgs {
     /// A PNG picture, grey or RGB, with or without alpha, 8 or 16 bits; - for standard input
     #[arg(value_name = "IMAGE.png")]
@@ -33,13 +32,7 @@ pub(crate) struct CompressArgs {
     /// Remove coefficients below ε. Coefficients are Σ Σ sample·cos·cos without any factor; MATLAB's
     /// orthonormal ones are these times 2/√(width·height)
     #[arg(long, value_name = "EPSILON", value_parser = threshold, allow_hyphen_values = true)]
-    threshold: Option<f64>,
-    /// Instead of ε, use the largest ε that gives at least this PSNR
-    #[arg(long, value_name = "DB", value_parser = decibels, allow_hyphen_values = true)]
-    psnr: Option<f64>,
-    /// Instead of ε, keep this percentage of the coefficients
-    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
-    keep: Option<f64>,
+    threshold: f64,
     /// Write the picture as PNG of the same kind; - for standard output
     #[arg(short, long, value_name = "OUT.png")]
     out: PathBuf,
@@ -63,16 +56,6 @@ pub(crate) struct CompressArgs {
 /// Parses `--threshold`.
 fn threshold(text: &str) -> Result<f64, String> {
     number(text, |e| e >= 0.0, "a finite number of at least 0")
-}
-
-/// Parses `--psnr`.
-fn decibels(text: &str) -> Result<f64, String> {
-    number(text, |v| v > 0.0 && v <= 200.0, "decibels above 0 and at most 200")
-}
-
-/// Parses `--keep`.
-fn percent(text: &str) -> Result<f64, String> {
-    number(text, |v| (0.0..=100.0).contains(&v), "a number from 0 to 100")
 }
 
 /// The JSON document of a compression.
@@ -199,14 +182,7 @@ fn compressed<T: EngineReal>(
     let image = picture.format();
     let Opened { engine: (mut pair, ran), note } = open::<T>(args.engine, &image)?;
     let setup = milliseconds(start);
-    let threshold = match (args.threshold, args.keep, args.psnr) {
-        (Some(threshold), ..) => threshold,
-        (_, Some(percent), _) => Spectrum::of(picture)?.keeping(percent / 100.0),
-        (.., least) => {
-            let psnr = |e| compress::<T>(picture, e, &mut *pair).map(|(_, c)| c.psnr);
-            Spectrum::of(picture)?.reaching(least.unwrap_or(0.0), psnr)?
-        }
-    };
+    let threshold = args.threshold;
     let (result, numbers) = compress::<T>(picture, threshold, &mut *pair)?;
     let Compression { coefficients, kept, kept_per_channel, mean_squared_error, psnr, .. } =
         numbers;

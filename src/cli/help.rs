@@ -115,7 +115,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 const OUTPUT: [&str; 2] = ["out", "output"];
 
 /// Examples of every command, each a whole command line.
-const EXAMPLES: [(&str, &[&str]); 21] = [
+const EXAMPLES: [(&str, &[&str]); 20] = [
     (
         "eval",
         &[
@@ -124,9 +124,14 @@ const EXAMPLES: [(&str, &[&str]); 21] = [
             "placefield eval design.aux --region 0,0,500,500 --require-legal --json -",
         ],
     ),
-    ("diff", &["placefield diff design.aux --from before.pl --to after.pl --max-hpwl-rise 1%"]),
+    (
+        "diff",
+        &[
+            "placefield diff design.aux before.pl after.pl --max-hpwl-rise 1%",
+            "placefield diff first.json second.json third.json --report runs.html",
+        ],
+    ),
     ("compare", &["placefield compare design.aux --iterations 100 --engine cuda --with-cpu"]),
-    ("compare-runs", &["placefield compare-runs first.json second.json --report runs.html"]),
     (
         "plot",
         &[
@@ -155,9 +160,9 @@ const EXAMPLES: [(&str, &[&str]); 21] = [
     ("dct", &["placefield dct values.npy -o coefficients.npy --axes 0,1"]),
     ("convert", &["placefield convert chip.def chip.aux --lef tech.lef --lef cells.lef"]),
     ("generate", &["placefield generate --cells 20000 --out design"]),
-    ("compress", &["placefield compress photo.png -o small.png --psnr 40"]),
+    ("compress", &["placefield compress photo.png -o small.png --threshold 1000"]),
     ("demo", &["placefield demo"]),
-    ("bench", &["placefield bench all --quick --report tables.html"]),
+    ("bench", &["placefield bench all --quick --json tables.json"]),
     ("info", &["placefield info --json -"]),
     ("schema", &["placefield schema eval", "placefield schema --out placefield.schema.json"]),
     ("completions", &["placefield completions bash"]),

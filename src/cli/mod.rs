@@ -41,7 +41,6 @@ mod ranks;
 mod refine;
 mod report;
 mod results;
-mod runs;
 mod schema;
 mod shell;
 mod stages;
@@ -73,11 +72,10 @@ struct Cli {
 enum Command {
     /// Evaluate a placement: density, overflow, energy, field, forces
     Eval(eval::EvalArgs),
-    /// Compare two placements of a design: wirelength, density and displacement of cells
+    /// Compare placements of a design, or results of runs: wirelength, density, displacement
     Diff(diff::DiffArgs),
     /// Run pipelines side by side while the cells spread
     Compare(compare::CompareArgs),
-    CompareRuns(runs::CompareRunsArgs),
     /// Draw density, potential, field and force as PNG, SVG and PDF
     Plot(plot::PlotArgs),
     /// Write an HTML page: linked maps, the largest overflows and the causes of a bad density
@@ -178,7 +176,6 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Eval(args) => eval::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Compare(args) => compare::run(args),
-        Command::CompareRuns(args) => runs::run(args),
         Command::Plot(args) => plot::run(args),
         Command::Report(args) => report::run_command(args),
         Command::Place(args) => place::run(args),

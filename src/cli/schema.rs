@@ -5,7 +5,7 @@ use super::document::{Content, Document, SCHEMA, write_json};
 use super::failure::{Failure, usage};
 use super::microns;
 use super::outputs::Outputs;
-use super::{compare, compress, convert, diff, info, legalize, place, refine, runs};
+use super::{compare, compress, convert, diff, info, legalize, place, refine};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
@@ -37,7 +37,6 @@ const SCHEMAS: &[(&str, Make)] = &[
     entry::<crate::evaluate::Report>(),
     entry::<diff::DiffReport>(),
     entry::<compare::Table>(),
-    entry::<runs::RunsReport>(),
     entry::<place::PlaceReport<'_>>(),
     entry::<place::HistoryReport<'_>>(),
     entry::<legalize::LegalizeReport<'_>>(),

@@ -2,6 +2,7 @@
 
 mod hot_spots;
 mod maps;
+mod moves;
 mod report;
 mod windows;
 
@@ -16,6 +17,7 @@ pub use hot_spots::{HotSpot, hot_spots};
 pub use maps::{
     ROUNDING, bins_under, cells_and_overflow, coarse_grid, force_maps, grid_over, over_die,
 };
+pub use moves::{MeanMoves, mean_moves};
 pub use report::*;
 use std::time::Instant;
 pub use windows::{WindowReport, window_reports};

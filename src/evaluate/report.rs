@@ -11,7 +11,7 @@ use crate::legality::LegalityReport;
 use crate::real::{Precision, Real};
 use crate::scaled_hpwl::ScaledHpwl;
 use crate::warning::Warning;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The results of one evaluation; its JSON keys are a contract.
@@ -64,7 +64,7 @@ impl Report {
 }
 
 /// The design in numbers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[allow(missing_docs)] // named by their keys
 pub struct DesignReport {

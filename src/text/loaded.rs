@@ -192,7 +192,7 @@ pub enum PinPosition {
 }
 
 /// Counts of the content of a DEF file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DefSummary {
@@ -223,7 +223,7 @@ pub struct DefSummary {
 }
 
 /// Counts of the content of LEF files.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LefSummary {

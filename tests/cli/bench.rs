@@ -41,10 +41,10 @@ fn tables_are_written_and_read_back_as_json() {
 #[test]
 fn a_run_that_is_broken_off_keeps_its_tables() {
     use placefield::paper::bench::{self, EXPERIMENTS, Settings, Watch};
-    let target = paper::cpu_target(1).unwrap();
+    let target = bench::cpu_target(1).unwrap();
     let settings = Settings { precision: placefield::Precision::F64, repetitions: 3, quick: true };
     let tables = std::cell::Cell::new(0);
-    let finished = |table: &paper::Table| {
+    let finished = |table: &bench::Table| {
         assert!(!table.groups.is_empty());
         tables.set(tables.get() + 1);
     };
@@ -52,7 +52,7 @@ fn a_run_that_is_broken_off_keeps_its_tables() {
     let stop = || tables.get() > 0;
     let watch = Watch { finished: &finished, stop: &stop, ..Watch::NONE };
     let both = [&EXPERIMENTS[2], &EXPERIMENTS[0]];
-    let report = paper::run(&both, &target, settings, 60.0, watch).unwrap();
+    let report = bench::run(&both, &target, settings, 60.0, watch).unwrap();
     assert_eq!((report.tables.len(), tables.get()), (1, 1));
     assert_eq!(report.tables[0].name, "one-dimensional");
 }

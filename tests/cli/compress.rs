@@ -201,28 +201,18 @@ fn cuda_needs_a_build_with_cuda() {
 }
 
 #[test]
-fn a_share_of_the_coefficients_or_a_psnr_is_kept() {
+fn both_pictures_are_written_side_by_side() {
     let folder = Folder::new();
     let (input, out, both) =
         (folder.path("in.png"), folder.path("out.png"), folder.path("both.png"));
-    let report = |how: &str| {
-        let files: &[&dyn Words] = &[&input, &"-o", &out, &"--side-by-side", &both];
-        run_json(&[&"compress --json - --engine cpu", &files, &how])
-    };
-    let keep = report("--keep 10");
-    assert_eq!((&keep["kept"]["coefficients"], &keep["kept"]["of"]), (&288.into(), &2880.into()));
-    assert_eq!(keep["bytes"]["before"], std::fs::metadata(&input).unwrap().len());
-    assert_eq!(keep["bytes"]["after"], std::fs::metadata(&out).unwrap().len());
+    let files: &[&dyn Words] = &[&input, &"-o", &out, &"--side-by-side", &both];
+    let report = run_json(&[&"compress --json - --engine cpu --threshold 900", &files]);
+    assert_eq!(report["kept"]["of"], 2880);
+    assert_eq!(report["bytes"]["before"], std::fs::metadata(&input).unwrap().len());
+    assert_eq!(report["bytes"]["after"], std::fs::metadata(&out).unwrap().len());
     // Before and after, side by side.
     let (left, right, pair) = (read(&input), read(&out), read(&both));
     assert_eq!((pair.format().width, pair.format().height), (80, 24));
     assert_eq!(left.beside(&right), Some(pair));
     assert_eq!(left.beside(&left.beside(&right).unwrap()), None);
-
-    for db in [20.0, 30.0, 42.0] {
-        let psnr = report(&format!("--psnr {db}"));
-        assert!(psnr["psnr"].as_f64().unwrap() >= db, "{psnr}");
-        let more = 1.05 * psnr["options"]["threshold"].as_f64().unwrap();
-        assert!(report(&format!("--threshold {more}"))["psnr"].as_f64().unwrap() < db + 0.1);
-    }
 }

@@ -34,7 +34,7 @@ fn outputs_never_overwrite_inputs_or_each_other() {
     std::fs::copy(tiny.file("pl"), &other).unwrap();
     refused(folder, &[&"eval", &aux, &"--pl", &other, &"--json", &other], is_input);
     let pl = tiny.file("pl");
-    refused(folder, &[&"diff", &aux, &"--from", &pl, &"--to", &other, &"--json", &other], is_input);
+    refused(folder, &[&"diff", &aux, &pl, &other, &"--json", &other], is_input);
     // By another way to the same file.
     let roundabout = folder.join("../").join(folder.file_name().unwrap()).join("t.nodes");
     refused(folder, &[&"eval", &aux, &"--json", &roundabout], is_input);

@@ -188,33 +188,32 @@ fn two_placements_are_compared() {
     let text = text_of(&to).replace("big 20 4", "big 17 4");
     std::fs::write(&to, text).unwrap();
     let (maps, plots) = (folder.join("maps"), folder.join("plots"));
-    let sides: &[&dyn Words] = &[&"--from", &from, &"--to", &to];
+    let sides: &[&dyn Words] = &[&from, &to];
     let outputs: &[&dyn Words] = &[&"--maps", &maps, &"--plots", &plots, &"--json -"];
     let report = run_json(&[&"diff", &aux, &sides, &"--bins 8x4 --precision f64", &outputs]);
-    let moved = &report["displacement"];
+    let [before, after] = [0, 1].map(|k| &report["placements"][k]);
+    let change = &after["change"];
+    let moved = &change["displacement"];
     assert_eq!(
         (&moved["cells"], &moved["moved"], &moved["turned"]),
         (&json!(9), &json!(2), &json!(0))
     );
     assert_eq!((&moved["max"], &moved["median"]), (&json!(9.0), &json!(0.0)));
     assert_eq!(
-        report["farthest"][0],
+        change["farthest"][0],
         json!({
             "cell": "c0", "distance": 9.0, "rows": 4.5, "from": [6.0, 1.0], "to": [7.0, 9.0],
         })
     );
-    assert_eq!(report["farthest"][1]["cell"], "big");
+    assert_eq!(change["farthest"][1]["cell"], "big");
     // The net reaches from c0 to c7 at (12, 7): 6 + 6 before, 5 + 2 after.
-    assert_eq!(
-        (&report["from"]["result"]["hpwl"], &report["to"]["result"]["hpwl"]),
-        (&json!(12.0), &json!(7.0))
-    );
-    assert_eq!(report["change"]["hpwl"], json!(-5.0));
+    assert_eq!((&before["result"]["hpwl"], &after["result"]["hpwl"]), (&json!(12.0), &json!(7.0)));
+    assert_eq!(change["hpwl"], json!(-5.0));
     // Both sides are what eval says of them.
-    for (side, pl) in [("from", &from), ("to", &to)] {
+    for (side, pl) in [(before, &from), (after, &to)] {
         let alone = eval_json(&[&aux, &"--pl", pl, &"--bins 8x4 --precision f64"]);
         for key in ["result", "density", "field"] {
-            assert_eq!(report[side][key], alone[key], "{side}: {key}");
+            assert_eq!(side[key], alone[key], "{key}");
         }
     }
     let (shape, difference) = npy::<f64>(&maps.join("density_difference.npy"));
@@ -242,7 +241,7 @@ fn pictures_of_a_difference_take_options() {
     let design = Legal::new();
     let (aux, from, folder) = (design.0.aux(), design.0.file("pl"), design.0.folder());
     let (to, plots) = (design.moved("c0 4 0", "c0 5 8"), folder.join("plots"));
-    let base: &[&dyn Words] = &[&"diff", &aux, &"--from", &from, &"--to", &to, &"--bins 8x4"];
+    let base: &[&dyn Words] = &[&"diff", &aux, &from, &to, &"--bins 8x4"];
     let drawn = |more: &str| {
         run(&[&base, &"--plots", &plots, &"--format svg", &more]);
         |name: &str| text_of(plots.join(name))

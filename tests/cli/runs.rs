@@ -1,4 +1,4 @@
-//! `compare-runs`, and the page of `diff`: several placements side by side.
+//! `diff` of several placements or runs, and its page of two.
 
 use crate::tiny::Tiny;
 use crate::{
@@ -25,16 +25,16 @@ fn evaluated(tiny: &Tiny) -> [PathBuf; 3] {
 fn runs_that_no_other_beats_are_marked() {
     let tiny = Tiny::new();
     let [start, far, heap] = evaluated(&tiny);
-    let out = run_json(&[&"compare-runs", &start, &far, &heap, &"--json -"]);
-    let runs = out["runs"].as_array().unwrap();
-    let names = texts(&out["runs"], "name");
-    assert_eq!((&out["design"], &names[..]), (&json!("t"), &["start", "far", "heap"][..]));
+    let out = run_json(&[&"diff", &start, &far, &heap, &"--json -"]);
+    let runs = out["placements"].as_array().unwrap();
+    let names = texts(&out["placements"], "name");
+    assert_eq!((&out["design"]["name"], &names[..]), (&json!("t"), &["start", "far", "heap"][..]));
     for (run, path) in runs.iter().zip([&start, &far, &heap]) {
         let alone = json_of(path);
-        assert_eq!(run["hpwl"], alone["result"]["hpwl"]);
-        assert_eq!(run["overflow_smoothed"], alone["result"]["overflow_smoothed"]);
+        assert_eq!(run["result"], alone["result"]);
         // By the definition, from the numbers of all.
-        let both = |r: &Value| ["hpwl", "overflow_smoothed"].map(|key| r[key].as_f64().unwrap());
+        let both =
+            |r: &Value| ["hpwl", "overflow_smoothed"].map(|key| r["result"][key].as_f64().unwrap());
         let mine = both(run);
         let beaten = runs
             .iter()
@@ -43,8 +43,31 @@ fn runs_that_no_other_beats_are_marked() {
         assert_eq!(run["pareto"], json!(!beaten));
     }
     assert!(runs.iter().any(|r| r["pareto"] == json!(false)), "{out}");
-    let table = run(&[&"compare-runs", &start, &far]);
+    let table = run(&[&"diff", &start, &far]);
     assert!(table.lines().any(|l| l.starts_with("far ")) && table.contains("HPWL"), "{table}");
+}
+
+#[test]
+fn several_placements_are_compared_with_the_first() {
+    let tiny = Tiny::new();
+    let jsons = evaluated(&tiny);
+    let files = ["start.pl", "far.pl", "heap.pl"].map(|name| tiny.folder().join(name));
+    let out = run_json(&[&"diff", &tiny.aux(), &files, &"--bins 8x4 --json -"]);
+    let runs = run_json(&[&"diff", &jsons, &"--json -"]);
+    for k in 0..3 {
+        let (placement, run) = (&out["placements"][k], &runs["placements"][k]);
+        for key in ["name", "result", "hpwl_relative", "pareto", "bins", "target_density"] {
+            assert_eq!(placement[key], run[key], "{k}: {key}");
+        }
+        assert_eq!((k > 0, true), (!placement["change"].is_null(), run["change"].is_null()));
+    }
+    // One cell went from (18, 5) to (6, 2).
+    assert_eq!(out["placements"][2]["change"]["displacement"]["max"], 15.0);
+    let table = run(&[&"diff", &tiny.aux(), &files, &"--bins 8x4"]);
+    assert!(table.lines().any(|l| l.starts_with("heap ")), "{table}");
+    let rise: &[&dyn Words] = &[&"diff", &jsons, &"--max-hpwl-rise 1%"];
+    let said = failure(rise);
+    assert!(said.contains("far: HPWL rises by"), "{said}");
 }
 
 #[test]
@@ -53,7 +76,7 @@ fn target_densities_have_four_decimals() {
     let [start, far] = ["start.json", "far.json"].map(|name| tiny.folder().join(name));
     run(&[&"eval", &tiny.aux(), &"--target-density 0.96980168 --json", &start]);
     run(&[&"eval", &tiny.aux(), &"--target-density 0.97 --json", &far]);
-    let compared = placefield(&[&"compare-runs", &start, &far]).assert().success();
+    let compared = placefield(&[&"diff", &start, &far]).assert().success();
     for text in [&compared.get_output().stdout, &compared.get_output().stderr] {
         let text = String::from_utf8_lossy(text);
         assert!(text.contains("0.9698") && !text.contains("0.96980"), "{text}");
@@ -71,12 +94,12 @@ fn names_from_json_print_no_control_characters() {
         std::fs::write(path, run.to_string()).unwrap();
     }
     let shown = "\\u{1b}[2J\\u{9b}m\\u{202e}\\r\\nplacefield: ok";
-    let table = run(&[&"compare-runs", &runs]);
+    let table = run(&[&"diff", &runs]);
     assert_eq!(table.lines().next(), Some(shown));
     let mut other = json_of(&runs[0]);
     other["design"]["name"] = "t".into();
     std::fs::write(&runs[0], other.to_string()).unwrap();
-    let said = failure(&[&"compare-runs", &runs]);
+    let said = failure(&[&"diff", &runs]);
     assert!(said.contains(&shown.replace("\\n", " ")), "{said}");
 }
 
@@ -87,15 +110,15 @@ fn lists_of_eval_count_as_several_runs() {
     let file = |name: &str| tiny.folder().join(name);
     let (far, heap, both) = (file("far.pl"), file("heap.pl"), file("both.json"));
     run(&[&"eval", &tiny.aux(), &"--pl", &far, &"--pl", &heap, &"--bins 8x4 --json", &both]);
-    let out = run_json(&[&"compare-runs", &start, &both, &"--json -"]);
+    let out = run_json(&[&"diff", &start, &both, &"--json -"]);
     let names = ["start", "far", "heap"].map(|name| json!(name));
-    assert_eq!([0, 1, 2].map(|k| out["runs"][k]["name"].clone()), names);
+    assert_eq!([0, 1, 2].map(|k| out["placements"][k]["name"].clone()), names);
     for (k, of) in json_of(&both).as_array().unwrap().iter().enumerate() {
-        assert_eq!(out["runs"][k + 1]["hpwl"], of["result"]["hpwl"]);
+        assert_eq!(out["placements"][k + 1]["result"], of["result"]);
     }
-    assert_ne!(out["runs"][1]["hpwl"], out["runs"][2]["hpwl"]);
+    assert_ne!(out["placements"][1]["result"], out["placements"][2]["result"]);
     // A list alone is enough.
-    assert!(run(&[&"compare-runs", &both]).contains("heap"));
+    assert!(run(&[&"diff", &both]).contains("heap"));
 }
 
 #[test]
@@ -109,7 +132,7 @@ fn runs_with_a_history_have_curves() {
     };
     let (rough, fine) = (place("rough", "--stop-overflow 0.3"), place("fine", ""));
     let (plots, page) = (at("plots"), at("runs.html"));
-    run(&[&"compare-runs", &rough, &fine, &"--plots", &plots, &"--report", &page]);
+    run(&[&"diff", &rough, &fine, &"--plots", &plots, &"--report", &page]);
     let names = ["runs_overflow", "runs_pareto", "runs_wirelength"];
     crate::pictures::check_pictures(&plots, &names);
     assert_eq!(names_in(&plots).len(), 2 * names.len());
@@ -125,13 +148,13 @@ fn runs_of_other_designs_or_files_are_refused() {
     let mut other = json_of(&far);
     other["design"]["name"] = json!("another");
     std::fs::write(&far, other.to_string()).unwrap();
-    let said = failure(&[&"compare-runs", &start, &far]);
+    let said = failure(&[&"diff", &start, &far]);
     assert!(said.contains("design another of 3 movable cells, expected t of 3"), "{said}");
     std::fs::write(&far, "{\"design\": 3}").unwrap();
-    let said = failure(&[&"compare-runs", &start, &far]);
+    let said = failure(&[&"diff", &start, &far]);
     assert!(said.contains("far.json: expected what eval or place writes as JSON"), "{said}");
-    placefield(&[&"compare-runs", &start, &start]).assert().code(2);
-    placefield(&[&"compare-runs", &start]).assert().code(2);
+    placefield(&[&"diff", &start, &start]).assert().code(2);
+    placefield(&[&"diff", &start]).assert().code(2);
 }
 
 #[test]
@@ -140,7 +163,7 @@ fn comparison_pages_share_one_cursor() {
     let (aux, from) = (tiny.aux(), tiny.file("pl"));
     let (to, page) = (tiny.folder().join("to.pl"), tiny.folder().join("d.html"));
     std::fs::write(&to, tiny.text("pl").replace("c 18 5", "c 6 2")).unwrap();
-    run(&[&"diff", &aux, &"--from", &from, &"--to", &to, &"--bins 8x4 --report", &page]);
+    run(&[&"diff", &aux, &from, &to, &"--bins 8x4 --report", &page]);
     let text = text_of(&page);
     let data = crate::report::data(&text);
     let panels = data["maps"]["panels"].as_array().unwrap();
@@ -195,23 +218,25 @@ fn legal_and_refined_placements_are_runs() {
     run(&[&"refine", &aux, &"--pl", &legal, &"-o", &refined, &"--json", &at("refined.json")]);
     run(&[&"eval", &aux, &"--pl", &refined, &"--legality --json", &at("eval.json")]);
     let files = ["legal.json", "refined.json", "eval.json"].map(at);
-    let out = run_json(&[&"compare-runs", &files, &"--json -"]);
-    for (run, stage) in out["runs"].as_array().unwrap().iter().zip(["legal", "detailed", ""]) {
+    let out = run_json(&[&"diff", &files, &"--json -"]);
+    for (run, stage) in out["placements"].as_array().unwrap().iter().zip(["legal", "detailed", ""])
+    {
         assert_eq!(run["legal"], json!(true));
-        assert_eq!(run["stage"].as_str().unwrap_or_default(), stage);
-        assert!(run["hpwl"].as_f64().unwrap() > 0.0);
+        assert_eq!(run["result"]["stage"].as_str().unwrap_or_default(), stage);
+        assert!(run["result"]["hpwl"].as_f64().unwrap() > 0.0);
     }
-    assert_eq!(out["runs"][1]["hpwl"], out["runs"][2]["hpwl"]);
+    let hpwl = |k: usize| &out["placements"][k]["result"]["hpwl"];
+    assert_eq!(hpwl(1), hpwl(2));
     // `legalize` has no bins: only the stages are known to differ.
     let warnings = out["warnings"].as_array().unwrap();
     let [warning] = &warnings[..] else { panic!("{warnings:?}") };
     assert!(warning["message"].as_str().unwrap().contains("stages (detailed, legal)"), "{warning}");
     let page = at("runs.html");
-    run(&[&"compare-runs", &files, &"--report", &page]);
+    run(&[&"diff", &files, &"--report", &page]);
     assert!(text_of(page).contains("<th scope=\"col\">legal</th>"));
     // A run of unknown overflow has no point, and no name beside the points of others.
     let plots = at("plots");
-    run(&[&"compare-runs", &files, &"--plots", &plots]);
+    run(&[&"diff", &files, &"--plots", &plots]);
     let svg = text_of(plots.join("runs_pareto.svg"));
     assert!(svg.contains(">refined<") && !svg.contains(">legal<"), "{svg}");
 }
@@ -224,7 +249,7 @@ fn differences_of_legal_placements_are_explained() {
     let (to, page, plots) = (at("to.pl"), at("d.html"), at("plots"));
     // Beside the fixed node, where smoothing puts a part of the cell.
     std::fs::write(&to, tiny.text("pl").replace("c 18 5", "c 27 8")).unwrap();
-    let base: &[&dyn Words] = &[&"diff", &aux, &"--bins 16x8 --from", &from, &"--to"];
+    let base: &[&dyn Words] = &[&"diff", &aux, &"--bins 16x8", &from];
     run(&[base, &[&to, &"--plots", &plots, &"--width 85 --format svg"]].concat());
     let svg = text_of(plots.join("density_to.svg"));
     let words: Vec<&str> =

@@ -183,7 +183,7 @@ fn designs_in_numbers_are_as_their_schema() {
     std::fs::write(at("to.pl"), tiny.text("pl").replace("c 18 5", "c 4 12")).unwrap();
     let both = with(&[&"eval", &aux, &"--pl", &tiny.file("pl"), &"--pl", &at("to.pl")]);
     assert_eq!(both.as_array().map(Vec::len), Some(2));
-    with(&[&"diff", &aux, &"--from", &tiny.file("pl"), &"--to", &at("to.pl")]);
+    with(&[&"diff", &aux, &tiny.file("pl"), &at("to.pl")]);
     with(&[&"compare", &aux, &"--iterations 2 --engine cpu"]);
     with(&[&"compare", &aux, &"--iterations 2 --engine cpu --trajectory place"]);
     printed(&[&"convert", &aux, &at("out.def")]);
@@ -198,7 +198,7 @@ fn designs_in_numbers_are_as_their_schema() {
     let [first, second] = ["first.json", "second.json"].map(at);
     run(&[&"eval", &aux, &"--bins 8x4 --json", &first]);
     run(&[&"eval", &aux, &"--pl", &at("to.pl"), &"--bins 8x4 --json", &second]);
-    printed(&[&"compare-runs", &first, &second]);
+    printed(&[&"diff", &first, &second]);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn arrays_and_images_are_as_their_schema() {
     printed(&[&"solve", &rho, &"--out", &at("solved"), &"--engine cpu"]);
     printed(&[&"dct", &rho, &"-o", &at("dct.npy"), &"--kind idct --engine cpu"]);
     let image = maps.join("density.png");
-    printed(&[&"compress", &image, &"--keep 5 --engine cpu -o", &at("small.png")]);
+    printed(&[&"compress", &image, &"--threshold 5 --engine cpu -o", &at("small.png")]);
     printed(&[&"info"]);
     let table = printed(&[&"bench reordering --quick --engine cpu"]);
     assert_eq!(table["version"], env!("CARGO_PKG_VERSION"));
@@ -256,7 +256,7 @@ fn every_command_with_json_has_a_schema() {
         .filter_map(|line| line.split_whitespace().next())
         .filter(|command| *command != "help")
         .collect();
-    assert!(commands.contains(&"compare-runs") && commands.contains(&"schema"), "{commands:?}");
+    assert!(commands.contains(&"diff") && commands.contains(&"schema"), "{commands:?}");
     for command in commands {
         let options = match command {
             "bench" => run(&[&"bench all --help"]),

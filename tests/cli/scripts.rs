@@ -222,7 +222,7 @@ fn longer_wires_fail_where_that_is_asked_for() {
     // n1 goes from 17 to 25 of 22: HPWL is 30.
     std::fs::write(&to, tiny.text("pl").replace("c 18 5", "c 10 5")).unwrap();
     let gate = |from: &Path, to: &Path, most: &str| {
-        let sides: &[&dyn Words] = &[&"--from", &from, &"--to", &to];
+        let sides: &[&dyn Words] = &[&from, &to];
         placefield(&[&"diff", &tiny.aux(), &sides, &"--bins 8 --max-hpwl-rise", &most]).assert()
     };
     gate(&from, &to, "37%").success();
@@ -231,7 +231,7 @@ fn longer_wires_fail_where_that_is_asked_for() {
     let failed = gate(&from, &to, "1%").code(1).get_output().clone();
     let said = String::from_utf8(failed.stderr).unwrap();
     assert!(
-        said.contains("HPWL rises by 36.3636 %, and --max-hpwl-rise allows 1.0000 %"),
+        said.contains("to: HPWL rises by 36.3636 %, and --max-hpwl-rise allows 1.0000 %"),
         "{said}"
     );
     assert!(String::from_utf8(failed.stdout).unwrap().contains("HPWL"), "the numbers are there");

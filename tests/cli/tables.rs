@@ -61,7 +61,7 @@ fn as_claimed(work: &Work) -> Option<f64> {
 const SETTINGS: Settings = Settings { precision: Precision::F64, repetitions: 7, quick: false };
 
 fn run(experiments: &[&Experiment], target: &Target, settings: Settings) -> Report {
-    paper::run(experiments, target, settings, 1e4, Watch::NONE).unwrap()
+    bench::run(experiments, target, settings, 1e4, Watch::NONE).unwrap()
 }
 
 fn known(experiments: &[&Experiment], times: fn(&Work) -> Option<f64>, memory: f64) -> Report {
@@ -281,7 +281,7 @@ fn tables_are_drawn() {
     let report = known(&[named("two-dimensional"), named("breakdown")], as_claimed, 1e15);
     let mut files = Vec::new();
     for table in &report.tables {
-        files.extend(paper::draw(table, &report.machine, folder.path()).unwrap());
+        files.extend(bench::draw(table, &report.machine, folder.path()).unwrap());
     }
     let names: Vec<_> = files.iter().map(|f| f.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(

@@ -60,11 +60,12 @@ fn wrong_usage_exits_with_2() {
         vec!["place", aux, "-o", "b", "--noise", "1e300"],
         vec!["compare", aux, "--tolerance", "-1"],
         vec!["compress", "a.png", "-o", "b.png"],
-        vec!["compress", "a.png", "--psnr", "0", "-o", "b.png"],
-        vec!["compress", "a.png", "--keep", "101", "-o", "b.png"],
-        vec!["compress", "a.png", "--keep", "5", "--threshold", "1", "-o", "b.png"],
-        vec!["diff", aux, "--from", aux],
-        vec!["diff", aux, "--from", aux, "--to", aux, "--pl", aux],
+        vec!["diff", aux, aux],
+        vec!["diff", aux, aux, aux, "--pl", aux],
+        vec!["diff", aux, aux, aux, aux, "--maps", "m"],
+        vec!["diff", aux, aux, aux, aux, "--plots", "p", "--format", "svg"],
+        vec!["diff", "a.json", "b.json", "--bins", "8"],
+        vec!["diff", "a.json", "b.json", "--maps", "m"],
         vec!["solve", "a.npy"],
         vec!["solve", "a.npy", "--out", "b", "--bin-size", "0"],
         vec!["dct", "a.npy", "-o", "-", "--json", "-"],
@@ -109,9 +110,9 @@ fn errors_name_the_option_and_its_range() {
 #[test]
 fn wrong_usage_shows_that_of_the_command() {
     let usage = predicate::str::contains("Usage: placefield eval [OPTIONS] <DESIGN>");
-    placefield(&[&"eval a.aux --engine both"]).assert().code(2).stderr(usage);
+    placefield(&[&"eval a.aux --lef a.lef"]).assert().code(2).stderr(usage);
     let usage = predicate::str::contains("Usage: placefield bench all [OPTIONS]");
-    placefield(&[&"bench all --engine both"]).assert().code(2).stderr(usage);
+    placefield(&[&"bench all --engine cuda:all"]).assert().code(2).stderr(usage);
 }
 
 #[test]
@@ -122,7 +123,6 @@ fn help_and_version_exit_with_0() {
         "eval",
         "diff",
         "compare",
-        "compare-runs",
         "plot",
         "place",
         "legalize",

@@ -1,7 +1,6 @@
 //! Reports of a run: numbers with stable names, and pages to open in a browser.
 
 pub(crate) mod assemble;
-mod benchmarks;
 mod command;
 pub(crate) mod difference;
 mod maps;

@@ -22,8 +22,8 @@ pub use cpu::{cpu_target, processor};
 #[cfg(feature = "cuda")]
 pub use cuda::cuda_target;
 pub use measure::{Experiment, FEWEST, Outcome, Session, Settings, Watch, run};
-pub use pictures::{draw, pictures};
+pub use pictures::draw;
 pub use printed::{DESIGNS, Design, HARDWARE, REPETITIONS};
-pub use table::{Claim, Group, Line, Report, Table, Timing, Verdict, short};
+pub use table::{Claim, Group, Line, Report, Table, Timing, Verdict};
 pub use tables::EXPERIMENTS;
 pub use work::{BenchError, Direction, Machine, Run, Target, Work};

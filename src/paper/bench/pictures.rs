@@ -16,21 +16,18 @@ const WIDE: f64 = 8.0;
 /// When a picture cannot be drawn or written.
 pub fn draw(table: &Table, machine: &Machine, folder: &Path) -> Result<Vec<PathBuf>, PlotError> {
     let mut files = Vec::new();
-    for (what, picture) in pictures(table, machine, true) {
+    for (what, picture) in pictures(table, machine) {
         picture.save(folder, &format!("{}_{what}", table.name), &mut files)?;
     }
     Ok(files)
 }
 
-/// Returns the pictures of a table, by what they show, with titles or without.
-pub fn pictures(table: &Table, machine: &Machine, titled: bool) -> Vec<(&'static str, Picture)> {
+/// Returns the pictures of a table, by what they show.
+fn pictures(table: &Table, machine: &Machine) -> Vec<(&'static str, Picture)> {
     let mut groups: Vec<&Group> = table.groups.iter().filter(|g| g.elements.is_some()).collect();
     groups.sort_by_key(|g| g.elements);
     let subtitle = format!("{}, {}; paper: {}", machine.device, table.precision, table.paper);
-    let titles = match titled {
-        true => [table.title.clone(), subtitle],
-        false => <[String; 2]>::default(),
-    };
+    let titles = [table.title.clone(), subtitle];
     let mut pictures = Vec::new();
     if let [only] = groups[..] {
         pictures.extend(ratio_bars(only, titles).map(|bars| ("ratio", bars.draw())));
@@ -144,7 +141,7 @@ fn ratio_bars(group: &Group, [title, subtitle]: [String; 2]) -> Option<Bars> {
         ..BarSeries::default()
     };
     (!lines.is_empty()).then(|| Bars {
-        title: if title.is_empty() { title } else { format!("{title}, {}", group.case) },
+        title: format!("{title}, {}", group.case),
         subtitle,
         y_label: format!("time over {}'s", over(&[group])),
         categories: lines.iter().map(|l| l.what.clone()).collect(),

@@ -290,7 +290,7 @@ pub(crate) fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 }
 
 /// Returns a number with three digits that count, plain.
-pub fn short(value: f64) -> String {
+pub(super) fn short(value: f64) -> String {
     let magnitude = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
     let decimals = (2.0 - magnitude).clamp(0.0, 6.0) as usize;
     format!("{value:.decimals$}")

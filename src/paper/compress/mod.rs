@@ -11,12 +11,10 @@
 //! Alpha is no part of the visible picture but says how much of it is seen: it is copied and takes
 //! no part in any count, and neither does the colour of transparent pixels.
 
-mod choose;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 
-pub(crate) use choose::Spectrum;
 pub use cpu::CpuThresholdPair;
 #[cfg(feature = "cuda")]
 pub use cuda::CudaThresholdPair;

@@ -1,49 +1,29 @@
-//! `placefield compare-runs`: compares several placements of one design by their JSON from `eval`
-//! or `place`.
+//! Tables of several placements or runs.
 
-use super::document::{Content, write_document};
-use super::failure::{Failure, usage};
-use super::outputs::{Outputs, PICTURES, one_standard_input, read_input, to_stdout};
-use super::report::assemble::command;
-use super::report::page::Page;
-use super::report::part::{Chart, Image, Part, Table};
-use super::results::{list, tell, write_table};
-use super::terminal::{escaped, stdout};
-use crate::design::LengthUnit;
-use crate::plot::{Curves, Series};
+use super::{DiffReport, Run};
+use crate::cli::failure::{Failure, usage};
+use crate::cli::outputs::read_input;
+use crate::cli::report::assemble::command;
+use crate::cli::report::page::Page;
+use crate::cli::report::part::{Chart, Image, Part, Table};
+use crate::cli::results::write_table;
+use crate::cli::terminal::{escaped, stdout};
+use crate::evaluate::{DesignReport, ResultReport};
+use crate::plot::{Curves, PlotError, Series};
 use crate::text::file::without_compression;
 use crate::warning::{Warning, WarningCode};
-use clap::Args;
 use clap::error::ErrorKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Compare several placements of a design by their JSON: a table, curves and the best trade-offs
-#[derive(Args)]
-pub(crate) struct CompareRunsArgs {
-    /// JSON of runs from `eval`, `place`, `legalize` or `refine`. Files from `place --history` add
-    /// curves
-    #[arg(value_name = "RUN.json", required = true, num_args = 1..)]
-    runs: Vec<PathBuf>,
-    /// Write the table as JSON; - for standard output
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Draw overflow against wirelength, and both over the iterations
-    #[arg(long, value_name = "DIR")]
-    plots: Option<PathBuf>,
-    /// Write an HTML page with the table and the pictures
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
-}
-
 /// The parts read of a file.
 #[derive(Deserialize)]
 struct Document {
     #[serde(default)]
     inputs: Vec<PathBuf>,
-    design: DesignPart,
+    design: DesignReport,
     grid: Option<GridPart>,
     #[serde(default)]
     options: OptionsPart,
@@ -53,13 +33,6 @@ struct Document {
     seconds: Option<f64>,
     #[serde(default)]
     history: Vec<HistoryPart>,
-}
-
-#[derive(Deserialize)]
-struct DesignPart {
-    name: String,
-    movable: usize,
-    units_per_micron: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -77,12 +50,32 @@ struct LegalityPart {
     legal: bool,
 }
 
-#[derive(Deserialize)]
-struct ResultPart {
+/// Wirelength and overflow of a placement or run.
+#[derive(Default, Deserialize, Serialize, JsonSchema)]
+pub(super) struct ResultPart {
+    /// The last stage, of a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
     stage: Option<String>,
-    hpwl: Option<f64>,
-    overflow_smoothed: Option<f64>,
-    overflow_exact: Option<f64>,
+    /// Half-perimeter wirelength, every net weighing 1, layout units; none without nets.
+    pub(super) hpwl: Option<f64>,
+    /// Half-perimeter wirelength with the nets' weights, layout units.
+    hpwl_weighted: Option<f64>,
+    /// Smoothed overflow, if it was computed.
+    pub(super) overflow_smoothed: Option<f64>,
+    /// Exact overflow.
+    pub(super) overflow_exact: Option<f64>,
+}
+
+impl From<&ResultReport> for ResultPart {
+    fn from(result: &ResultReport) -> Self {
+        ResultPart {
+            stage: None,
+            hpwl: result.hpwl,
+            hpwl_weighted: result.hpwl_weighted,
+            overflow_smoothed: Some(result.overflow.smoothed),
+            overflow_exact: Some(result.overflow.exact),
+        }
+    }
 }
 
 /// A word in a history, an object in a summary.
@@ -94,78 +87,14 @@ enum Outcome {
 }
 
 #[derive(Deserialize)]
-struct HistoryPart {
+pub(super) struct HistoryPart {
     iteration: usize,
     hpwl_weighted: f64,
     overflow_smoothed: f64,
 }
 
-/// The table, as JSON; its keys are stable.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct RunsReport {
-    /// The design's name.
-    design: String,
-    /// Layout units in a micrometre, if this is known. Then each length also has a key in
-    /// micrometres.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    units_per_micron: Option<f64>,
-    /// In the given order.
-    runs: Vec<Run>,
-    /// Warnings for readers of the numbers.
-    warnings: Vec<Warning>,
-}
-
-impl Content for RunsReport {
-    const COMMAND: &'static str = "compare-runs";
-}
-
-/// One placement.
-#[derive(Default, Serialize, JsonSchema)]
-struct Run {
-    /// The file's name without the ending.
-    name: String,
-    /// The last stage, of a placement.
-    stage: Option<String>,
-    /// The end of a placement.
-    status: Option<String>,
-    /// Iterations, of a placement.
-    iterations: Option<usize>,
-    /// Seconds of all iterations, of a placement.
-    seconds: Option<f64>,
-    /// `[nx, ny]`; none for a placement that was only legalized.
-    bins: Option<[usize; 2]>,
-    /// The target density in use.
-    target_density: Option<f64>,
-    /// Layout units.
-    hpwl: Option<f64>,
-    /// Divided by the first run's value, minus one.
-    hpwl_relative: Option<f64>,
-    /// Smoothed overflow, if it was computed.
-    overflow_smoothed: Option<f64>,
-    /// Exact overflow.
-    overflow_exact: Option<f64>,
-    /// Whether the placement is legal, if that was checked.
-    legal: Option<bool>,
-    /// Whether no other run is better in smoothed overflow or wirelength and at least as good in
-    /// the other.
-    pareto: bool,
-    #[serde(skip)]
-    history: Vec<HistoryPart>,
-    #[serde(skip)]
-    movable: usize,
-    #[serde(skip)]
-    units_per_micron: Option<f64>,
-}
-
-impl RunsReport {
-    /// Returns the unit to show lengths in.
-    fn unit(&self) -> LengthUnit {
-        self.units_per_micron.map(LengthUnit::microns).unwrap_or_default()
-    }
-}
-
 impl Run {
-    fn of(name: String, document: Document) -> (String, Run) {
+    fn of_document(name: String, file: &Path, document: Document) -> (DesignReport, Run) {
         let Document { design, grid, options, result, .. } = document;
         let (status, iterations, seconds) = match document.outcome {
             Some(Outcome::Summary { status, iterations, seconds }) => {
@@ -179,68 +108,30 @@ impl Run {
         };
         let run = Run {
             name,
-            stage: result.stage,
+            file: file.display().to_string(),
             status,
             iterations,
             seconds,
             bins: grid.map(|grid| grid.bins),
             target_density: options.target_density,
-            hpwl: result.hpwl,
-            overflow_smoothed: result.overflow_smoothed,
-            overflow_exact: result.overflow_exact,
+            result,
             legal: document.legality.map(|legality| legality.legal),
             history: document.history,
-            movable: design.movable,
-            units_per_micron: design.units_per_micron,
-            // Known once there are others to compare with.
             ..Run::default()
         };
-        (design.name, run)
+        (design, run)
     }
 
     /// Whether it has no more of both than another and less of one.
     fn beats(&self, other: &Run) -> bool {
-        let of = |run: &Run| run.hpwl.zip(run.overflow_smoothed);
+        let of = |run: &Run| run.result.hpwl.zip(run.result.overflow_smoothed);
         let (Some((a, over_a)), Some((b, over_b))) = (of(self), of(other)) else { return false };
         a <= b && over_a <= over_b && (a < b || over_a < over_b)
     }
 }
 
-/// Reads, compares, writes, draws, prints.
-pub(crate) fn run(args: &CompareRunsArgs) -> Result<(), Failure> {
-    one_standard_input(args.runs.iter().map(PathBuf::as_path))?;
-    Outputs::default()
-        .file("--json", args.json.as_ref())
-        .file("--report", args.report.as_ref())
-        .folder("--plots", args.plots.as_ref(), PICTURES)
-        .check(&args.runs)?;
-    let report = read(&args.runs)?;
-    let charts = charts(&report);
-    let mut files = Vec::new();
-    if let Some(folder) = &args.plots {
-        let mut write = |(name, chart): &(&str, Curves)| {
-            let title = format!("{}: {}", report.design, chart.title);
-            Curves { title, ..chart.clone() }.draw().save(folder, name, &mut files)
-        };
-        charts.iter().try_for_each(&mut write)?;
-    }
-    if let Some(path) = &args.report {
-        page(&report, charts)?.write(None, path)?;
-        files.push(path.clone());
-    }
-    write_document(args.json.as_ref(), &args.runs, &files, &report)?;
-    files.extend(args.json.clone());
-    files.retain(|path| path != Path::new("-"));
-    if to_stdout(&args.json) || to_stdout(&args.report) {
-        return Ok(());
-    }
-    tell(&[], &report.warnings);
-    print(&report)?;
-    Ok(list(&files)?)
-}
-
 /// Returns the path of a `.pl` or `.def` file, compressed or not, without the endings.
-fn placement_name(file: &Path) -> Option<String> {
+pub(super) fn placement_name(file: &Path) -> Option<String> {
     let plain = Path::new(without_compression(file.to_str()?));
     let ending = plain.extension()?.to_str()?;
     ["pl", "def"].contains(&ending).then(|| plain.with_extension("").display().to_string())
@@ -272,23 +163,25 @@ fn density(target: f64) -> String {
 }
 
 /// Reads the files; all runs must be of one design.
-fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
+pub(super) fn read(paths: &[PathBuf]) -> Result<DiffReport, Failure> {
     let mut runs: Vec<Run> = Vec::new();
-    let mut design: Option<String> = None;
+    let mut designs: Vec<DesignReport> = Vec::new();
     for path in paths {
-        let wrong = |what: String| format!("{}: {what}", path.display());
         for (name, document) in documents(path)? {
-            let (of, run) = Run::of(name, document);
-            let first = design.get_or_insert_with(|| of.clone());
-            let movable = runs.first().map_or(run.movable, |first| first.movable);
-            if *first != of || run.movable != movable {
-                return Err(wrong(format!(
-                    "design {of} of {} movable cells, expected {first} of {movable} as in the \
-                     first file",
-                    run.movable
-                ))
+            let (design, run) = Run::of_document(name, path, document);
+            let first = designs.first().unwrap_or(&design);
+            if (&first.name, first.movable) != (&design.name, design.movable) {
+                return Err(format!(
+                    "{}: design {} of {} movable cells, expected {} of {} as in the first file",
+                    path.display(),
+                    design.name,
+                    design.movable,
+                    first.name,
+                    first.movable
+                )
                 .into());
             }
+            designs.push(design);
             runs.push(run);
         }
     }
@@ -300,31 +193,15 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
     if runs.len() < 2 {
         return Err(usage(ErrorKind::TooFewValues, "expected at least two runs"));
     }
-    // Files of one name, as in a folder for each run, are distinguished by the whole path.
-    let short = |run: &Run| {
-        let name = Path::new(&run.name).file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    };
-    let names: Vec<String> = runs.iter().map(short).collect();
-    for (run, name) in runs.iter_mut().zip(&names) {
-        if names.iter().filter(|other| *other == name).count() == 1 {
-            run.name.clone_from(name);
-        }
-    }
-    let on_front: Vec<bool> = runs
-        .iter()
-        .map(|run| {
-            run.hpwl.zip(run.overflow_smoothed).is_some()
-                && !runs.iter().any(|other| other.beats(run))
-        })
-        .collect();
-    let first = runs.first().and_then(|run| run.hpwl).filter(|hpwl| *hpwl > 0.0);
-    for (run, pareto) in runs.iter_mut().zip(on_front) {
-        run.pareto = pareto;
-        run.hpwl_relative = run.hpwl.zip(first).map(|(hpwl, first)| hpwl / first - 1.0);
-    }
+    let warnings = different_options(&runs);
+    let design = designs.swap_remove(0);
+    Ok(DiffReport { design, grid: None, options: None, placements: runs, warnings })
+}
+
+/// Returns a warning for every option in which runs differ. Not every command reports every option:
+/// only the known values are compared.
+fn different_options(runs: &[Run]) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    // Not every command reports every option: only the known values are compared.
     let values = |of: &dyn Fn(&Run) -> Option<String>| {
         let mut values: Vec<String> = runs.iter().filter_map(of).collect();
         values.sort();
@@ -333,7 +210,7 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
     };
     let bins = values(&|run| run.bins.map(|[nx, ny]| format!("{nx} × {ny}")));
     let targets = values(&|run| run.target_density.map(density));
-    let stages = values(&|run| run.stage.clone());
+    let stages = values(&|run| run.result.stage.clone());
     for (what, values, depends) in [
         ("bins", bins, "overflow depends"),
         ("target densities", targets, "overflow depends"),
@@ -345,12 +222,41 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
             warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
         }
     }
-    let units_per_micron = runs[0].units_per_micron;
-    Ok(RunsReport { design: design.unwrap_or_default(), units_per_micron, runs, warnings })
+    warnings
+}
+
+impl DiffReport {
+    /// Compares every placement with the first one and with all others, and shortens the names.
+    pub(super) fn relate(&mut self) {
+        let runs = &mut self.placements;
+        // Files of one name, as in a folder for each run, are distinguished by the whole path.
+        let short = |run: &Run| {
+            let name = Path::new(&run.name).file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        };
+        let names: Vec<String> = runs.iter().map(short).collect();
+        for (run, name) in runs.iter_mut().zip(&names) {
+            if names.iter().filter(|other| *other == name).count() == 1 {
+                run.name.clone_from(name);
+            }
+        }
+        let on_front: Vec<bool> = runs
+            .iter()
+            .map(|run| {
+                run.result.hpwl.zip(run.result.overflow_smoothed).is_some()
+                    && !runs.iter().any(|other| other.beats(run))
+            })
+            .collect();
+        let first = runs.first().and_then(|run| run.result.hpwl).filter(|hpwl| *hpwl > 0.0);
+        for (run, pareto) in runs.iter_mut().zip(on_front) {
+            run.pareto = pareto;
+            run.hpwl_relative = run.result.hpwl.zip(first).map(|(hpwl, first)| hpwl / first - 1.0);
+        }
+    }
 }
 
 /// Returns the table, a row for every run.
-fn table(report: &RunsReport) -> Table {
+fn table(report: &DiffReport) -> Table {
     let unit = report.unit();
     let hpwl = format!("HPWL ({})", unit.name);
     let header = [
@@ -374,10 +280,10 @@ fn table(report: &RunsReport) -> Table {
             run.name.clone(),
             or_none(run.legal.map(|legal| yes(legal).to_owned())),
             yes(run.pareto).to_owned(),
-            or_none(run.hpwl.map(|v| format!("{:.6e}", unit.of(v)))),
+            or_none(run.result.hpwl.map(|v| format!("{:.6e}", unit.of(v)))),
             or_none(run.hpwl_relative.map(|v| format!("{:+.3} %", 100.0 * v))),
-            or_none(run.overflow_smoothed.map(|v| format!("{v:.6}"))),
-            or_none(run.overflow_exact.map(|v| format!("{v:.6}"))),
+            or_none(run.result.overflow_smoothed.map(|v| format!("{v:.6}"))),
+            or_none(run.result.overflow_exact.map(|v| format!("{v:.6}"))),
             or_none(run.status.clone()),
             or_none(run.iterations.map(|v| v.to_string())),
             or_none(run.seconds.map(|v| format!("{v:.2}"))),
@@ -391,25 +297,26 @@ fn table(report: &RunsReport) -> Table {
         caption: "Placements in the order given".to_owned(),
         header: header.map(str::to_owned).to_vec(),
         words: 1,
-        rows: report.runs.iter().map(row).collect(),
+        rows: report.placements.iter().map(row).collect(),
         notes: vec![note.to_owned()],
     }
 }
 
-fn print(report: &RunsReport) -> io::Result<()> {
+/// Prints the table.
+pub(super) fn print(report: &DiffReport) -> io::Result<()> {
     let Table { header, rows, words, .. } = table(report);
     let mut out = stdout()?;
-    writeln!(out, "{}", escaped(&report.design))?;
+    writeln!(out, "{}", escaped(&report.design.name))?;
     write_table(&mut out, &header, &rows, words)
 }
 
 /// Returns the charts, with the names of their files.
-fn charts(report: &RunsReport) -> Vec<(&'static str, Curves)> {
+pub(super) fn charts(report: &DiffReport) -> Vec<(&'static str, Curves)> {
     let mut charts = Vec::new();
     let unit = report.unit();
-    let point = |run: &Run| Some((run.overflow_smoothed?, unit.of(run.hpwl?)));
+    let point = |run: &Run| Some((run.result.overflow_smoothed?, unit.of(run.result.hpwl?)));
     let mut front: Vec<(f64, f64)> =
-        report.runs.iter().filter(|run| run.pareto).filter_map(point).collect();
+        report.placements.iter().filter(|run| run.pareto).filter_map(point).collect();
     front.sort_by(|a, b| a.0.total_cmp(&b.0));
     if !front.is_empty() {
         let dot = |run: &Run| Series {
@@ -421,7 +328,7 @@ fn charts(report: &RunsReport) -> Vec<(&'static str, Curves)> {
         // Drawn first: its own markers would hide the dots.
         let name = "beaten by none".to_owned();
         let line = Series { name, points: front, ..Series::default() };
-        let drawn = report.runs.iter().filter(|run| point(run).is_some()).map(dot);
+        let drawn = report.placements.iter().filter(|run| point(run).is_some()).map(dot);
         let series = std::iter::once(line).chain(drawn).collect();
         let chart = Curves {
             title: "overflow and wirelength".to_owned(),
@@ -433,7 +340,7 @@ fn charts(report: &RunsReport) -> Vec<(&'static str, Curves)> {
         };
         charts.push(("runs_pareto", chart));
     }
-    let with_history = || report.runs.iter().filter(|run| !run.history.is_empty());
+    let with_history = || report.placements.iter().filter(|run| !run.history.is_empty());
     let series = |value: &dyn Fn(&HistoryPart) -> f64| -> Vec<Series> {
         let curve = |run: &Run| Series {
             name: run.name.clone(),
@@ -462,15 +369,29 @@ fn charts(report: &RunsReport) -> Vec<(&'static str, Curves)> {
     charts
 }
 
-fn page(report: &RunsReport, charts: Vec<(&str, Curves)>) -> Result<Page, Failure> {
+/// Draws the charts as PNG and SVG.
+pub(super) fn draw(
+    report: &DiffReport,
+    charts: &[(&str, Curves)],
+    folder: &Path,
+    files: &mut Vec<PathBuf>,
+) -> Result<(), PlotError> {
+    charts.iter().try_for_each(|(name, chart)| {
+        let title = format!("{}: {}", report.design.name, chart.title);
+        Curves { title, ..chart.clone() }.draw().save(folder, name, files)
+    })
+}
+
+/// Returns the page of the table and the charts.
+pub(super) fn page(report: &DiffReport, charts: Vec<(&str, Curves)>) -> Result<Page, Failure> {
     let image = |(_, mut chart): (&str, Curves)| {
         let title = std::mem::take(&mut chart.title);
         chart.size = Chart::size();
         Image::of(title, &chart.draw())
     };
     Ok(Page {
-        title: report.design.clone(),
-        subtitle: format!("{} placements side by side", report.runs.len()),
+        title: report.design.name.clone(),
+        subtitle: format!("{} placements side by side", report.placements.len()),
         warnings: report.warnings.clone(),
         parts: vec![Part {
             title: "Runs".to_owned(),

@@ -2,7 +2,8 @@ use super::*;
 
 fn run(name: &str, hpwl: Option<f64>, overflow_smoothed: f64) -> Run {
     let overflow_smoothed = Some(overflow_smoothed);
-    Run { name: name.to_owned(), hpwl, overflow_smoothed, ..Run::default() }
+    let result = ResultPart { hpwl, overflow_smoothed, ..ResultPart::default() };
+    Run { name: name.to_owned(), result, ..Run::default() }
 }
 
 #[test]
