@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The version of all documents. It grows when a key is removed or changes its meaning, but not for
 /// a new key.
-pub(crate) const SCHEMA: u32 = 2;
+pub(crate) const SCHEMA: u32 = 3;
 
 /// The files of a command that reads or writes none but the document.
 pub(crate) const NO_FILES: &[&Path] = &[];

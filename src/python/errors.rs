@@ -40,7 +40,7 @@ pub(super) enum Failure {
 impl Failure {
     #[cfg(not(feature = "cuda"))]
     pub(super) fn without_cuda() -> Self {
-        Failure::Runtime("no CUDA: this library was built without the cuda feature".to_owned())
+        Failure::Runtime(crate::engines::NO_CUDA.to_owned())
     }
 
     /// Returns that of a file: one that could not be read, or whose content is wrong.

@@ -118,6 +118,23 @@ fn a_c_program_goes_through_every_function() {
     under_valgrind("whole.c", Link::Static, "whole-valgrind");
 }
 
+/// The numbers are those of the library, of Python and of the command line.
+#[test]
+fn overflow_off_the_die_in_c_is_the_librarys() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/off_die");
+    let numbers = std::fs::read_to_string(folder.join("numbers.json")).unwrap();
+    let numbers: serde_json::Value = serde_json::from_str(&numbers).unwrap();
+    let program = compile("off_die.c", Link::Dynamic, &[], "off_die");
+    let output = Command::new(program).arg(folder.join("t.aux")).output().unwrap();
+    let said = succeeded(output, "the program");
+    let found: Vec<f64> = said.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    for (found, key) in found.iter().zip(["overflow", "area_off_die", "hpwl"]) {
+        let expected = numbers[key].as_f64().unwrap();
+        assert!((found - expected).abs() < 1e-12 * expected, "{key}: {found}");
+    }
+    assert_eq!(found.len(), 3, "{said}");
+}
+
 #[test]
 fn the_example_in_c_spreads_its_cells() {
     let program = compile("../package/spread.c", Link::Dynamic, &[], "spread");

@@ -4,6 +4,7 @@ use crate::tiny::{Tiny, flipped_rows};
 use crate::{Words, eval_json, json_of, names_in, npy, placefield, run, run_json, text_of};
 use predicates::prelude::*;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// A die of 40 × 16 with 8 rows of height 2, N and FS in turn; eight cells of 4 × 2, two in each
 /// of four rows, a movable macro of 6 × 4 and a fixed one.
@@ -254,6 +255,25 @@ fn pictures_of_a_difference_take_options() {
     assert!(moves.contains("no cells"), "squares without cells are not said to stay");
     // Without pictures nothing can be said of them.
     placefield(&[&base, &"--scale log"]).assert().code(2);
+}
+
+/// The numbers are those of the library, of C and of Python.
+#[test]
+fn overflow_off_the_die_is_the_librarys() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/off_die");
+    let numbers = json_of(folder.join("numbers.json"));
+    let json = eval_json(&[&folder.join("t.aux"), &"--bins 8x4 --precision f64 --engine cpu"]);
+    for (part, key, expected) in [
+        ("result", "overflow_smoothed", "overflow"),
+        ("result", "overflow_exact", "overflow"),
+        ("result", "hpwl", "hpwl"),
+        ("density", "clipped_area", "area_off_die"),
+        ("design", "movable_area", "movable_area"),
+    ] {
+        let [found, expected] =
+            [&json[part][key], &numbers[expected]].map(|number| number.as_f64().unwrap());
+        assert!((found - expected).abs() < 1e-12 * expected, "{key}: {found}");
+    }
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod layouts;
 mod lefdef;
 mod legalize;
 mod memory;
+mod off_die;
 mod place;
 #[cfg(feature = "cli")]
 mod placer;

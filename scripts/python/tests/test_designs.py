@@ -3,6 +3,7 @@
 import bz2
 import gc
 import gzip
+import json
 import lzma
 import os
 import pathlib
@@ -666,6 +667,19 @@ def test_the_example_of_an_evaluation_runs(spread, tmp_path):
     assert f"HPWL {design.hpwl():.6e}" in lines[1]
     for name in ("density.png", "overflow.png", "rudy.png"):
         png_size((tmp_path / "pictures" / name).read_bytes())
+
+
+def test_overflow_off_the_die_is_the_librarys():
+    """The numbers are those of the library, of C and of the command line."""
+    folder = pathlib.Path(__file__).parents[3] / "tests/data/off_die"
+    numbers = json.loads((folder / "numbers.json").read_text())
+    design = placefield.read_design(folder / "t.aux")
+    engine = placefield.Engine.from_design(design, tuple(numbers["bins"]), dtype="float64")
+    step = engine.evaluate(engine.start())
+    assert step.overflow == pytest.approx(numbers["overflow"], rel=1e-12)
+    assert engine.exact()[0] == pytest.approx(numbers["overflow"], rel=1e-12)
+    assert step.area_off_die == pytest.approx(numbers["area_off_die"], rel=1e-12)
+    assert design.hpwl() == pytest.approx(numbers["hpwl"], rel=1e-12)
 
 
 def test_the_loop_of_the_readme_spreads_the_cells(aux):
