@@ -552,6 +552,17 @@ impl Design {
         if self.die_area.is_empty() { 0.0 } else { (rect.area() - inside).max(0.0) }
     }
 
+    /// Returns the number of movable nodes that reach beyond the die area; 0 without a die area.
+    pub fn movable_beyond_die(&self) -> usize {
+        /// Share of a cell's area that counts as zero, because sums of areas are rounded.
+        const ROUNDED: f64 = 1e-9;
+        let beyond = |&i: &usize| {
+            let rect = self.rect(i);
+            self.area_outside_die(&rect) > ROUNDED * rect.area()
+        };
+        self.movable().filter(beyond).count()
+    }
+
     /// Returns the height that most rows have, layout units (the smallest of the most frequent);
     /// `None` without rows.
     pub fn row_height(&self) -> Option<f64> {

@@ -36,9 +36,6 @@ pub(crate) struct CompressArgs {
     /// Write the picture as PNG of the same kind; - for standard output
     #[arg(short, long, value_name = "OUT.png")]
     out: PathBuf,
-    /// Write both pictures side by side as PNG
-    #[arg(long, value_name = "FILE.png")]
-    side_by_side: Option<PathBuf>,
     /// Engine: auto, cpu, cuda or cuda:N
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     engine: EngineChoice,
@@ -138,7 +135,6 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     only_one_device(args.engine)?;
     Outputs::default()
         .file("--out", Some(&args.out))
-        .file("--side-by-side", args.side_by_side.as_ref())
         .file("--json", args.json.as_ref())
         .check(std::slice::from_ref(&args.image))?;
 
@@ -158,11 +154,6 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
 
     write_output(&args.out, |out| out.write_all(&png))?;
     let mut files = vec![&*args.out];
-    if let Some(path) = &args.side_by_side {
-        let both = picture.beside(&result).ok_or("the pictures are too wide side by side")?;
-        write_output(path, |out| both.write_png(out))?;
-        files.push(path);
-    }
     write_document(args.json.as_ref(), &[&args.image], &files, &report)?;
     files.extend(args.json.as_deref());
     tell(note.as_slice(), &[]);

@@ -98,9 +98,6 @@ pub(crate) fn window(text: &str) -> Result<Rect, String> {
     }
 }
 
-/// Share of a cell's area that counts as zero, because sums of areas are rounded.
-const ROUNDED: f64 = 1e-9;
-
 /// One of the placements that are evaluated.
 struct Row {
     /// The file of the placement, or of the design if the design's own placement is used.
@@ -177,11 +174,7 @@ fn evaluated(
     let placement = placement.display().to_string();
     let mut opened = open_design(evaluation)?;
     let design = &opened.design;
-    let beyond = |&i: &usize| {
-        let rect = design.rect(i);
-        design.area_outside_die(&rect) > ROUNDED * rect.area()
-    };
-    let off_die_area = design.movable().filter(beyond).count();
+    let off_die_area = design.movable_beyond_die();
     let legality = match args.legality || args.require_legal || args.no_one_site_gaps {
         true => {
             let position = evaluation.design.pin_position();

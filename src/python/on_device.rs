@@ -17,7 +17,8 @@ use crate::cuda::{
 };
 use crate::design::Design;
 use crate::engine::Pipeline;
-use crate::ffi::{Device, stream_of};
+use crate::engines::Device;
+use crate::ffi::stream_of;
 use crate::maps::Kind;
 use crate::real::Precision;
 use crate::transform::Method;

@@ -1,5 +1,5 @@
 //! A design with cells off the die. Tests of the command line, of C and of Python compare with the
-//! same file of numbers: no interface may add something of its own.
+//! same file of numbers: no interface may add to them.
 
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::engine::{EngineOptions, Timed};

@@ -22,7 +22,7 @@ pub fn draw(table: &Table, machine: &Machine, folder: &Path) -> Result<Vec<PathB
     Ok(files)
 }
 
-/// Returns the pictures of a table, by what they show.
+/// Returns the pictures of a table, each with its name.
 fn pictures(table: &Table, machine: &Machine) -> Vec<(&'static str, Picture)> {
     let mut groups: Vec<&Group> = table.groups.iter().filter(|g| g.elements.is_some()).collect();
     groups.sort_by_key(|g| g.elements);

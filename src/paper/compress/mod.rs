@@ -187,24 +187,6 @@ impl Picture {
         Some(Picture { format: PictureFormat { width, height, channels, alpha, bits }, samples })
     }
 
-    /// Returns this picture with another one of equal size and kind at its right; `None` if they
-    /// differ.
-    pub fn beside(&self, other: &Picture) -> Option<Picture> {
-        fn rows<S: Copy>(left: &[S], right: &[S], row: usize) -> Vec<S> {
-            left.chunks(row).zip(right.chunks(row)).flat_map(|(l, r)| [l, r].concat()).collect()
-        }
-        let format = self.format;
-        let row = format.width * (format.channels + usize::from(format.alpha));
-        let both = match (&self.samples, &other.samples) {
-            _ if format != other.format => return None,
-            (Samples::U8(left), Samples::U8(right)) => Samples::U8(rows(left, right, row)),
-            (Samples::U16(left), Samples::U16(right)) => Samples::U16(rows(left, right, row)),
-            _ => return None,
-        };
-        let width = u32::try_from(2 * format.width).ok()?;
-        Picture::from_samples(width, format.height as u32, both)
-    }
-
     /// Returns its samples, interleaved.
     pub fn samples(&self) -> Samples {
         self.samples.clone()
