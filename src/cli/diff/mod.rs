@@ -96,9 +96,10 @@ impl DiffArgs {
                 "'--maps' and the options of pictures are for two placements of a design",
             );
         }
-        let path = self.evaluation.design.path.as_os_str();
-        let no_options: EvaluationArgs = parsed(&[path]);
-        if self.compares_runs() && format!("{:?}", self.evaluation) != format!("{no_options:?}") {
+        let mut given = self.evaluation.clone();
+        given.design = given.design.with_path(Path::new("design"));
+        let no_options: EvaluationArgs = parsed(&["design".as_ref()]);
+        if self.compares_runs() && format!("{given:?}") != format!("{no_options:?}") {
             return wrong(
                 "options of an evaluation are for a design: JSON has the results already",
             );
