@@ -36,8 +36,8 @@ use std::path::{Path, PathBuf};
 
 /// Options of `placefield diff`.
 #[derive(Args)]
-#[command(mut_arg("path", |arg| arg.help("The design, an .aux or .def file, before its \
-                                          placements; or the first JSON file")))]
+#[command(mut_arg("path", |arg| arg.index(1).help("The design, an .aux or .def \
+                                          file, before its placements; or the first JSON file")))]
 #[command(mut_arg("pl", |arg| arg.hide(true)))]
 #[command(mut_arg("maps", |arg| arg.help("Write both densities, their difference and the \
                                           displacement of every cell as NumPy files")))]
@@ -51,7 +51,7 @@ pub(crate) struct DiffArgs {
     evaluation: EvaluationArgs,
     /// Placements of the design, .pl or .def files; each is compared with the first. Or JSON of
     /// `eval`, `place`, `legalize`, `refine` or `place --history`
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", index = 2)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     results: ResultArgs,
