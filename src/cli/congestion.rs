@@ -6,7 +6,7 @@ use super::maps::write_map;
 use super::options::named;
 use super::outputs::MapsFormat;
 use crate::congestion::{
-    Capacity, CongestionError, CongestionMaps, CongestionOptions, Convention, RoutingGrid,
+    Capacity, CongestionError, CongestionMaps, CongestionOptions, Convention, RoutingGrid, Tracks,
 };
 use crate::evaluate::CongestionReport;
 use crate::maps::{Kind, of_congestion};
@@ -15,15 +15,16 @@ use clap::builder::TypedValueParser;
 use std::path::{Path, PathBuf};
 
 /// Options of commands that report congestion.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct CongestionArgs {
     /// Add congestion: maps of RUDY, macros, cells and pins by one of these conventions
     #[arg(long, value_parser = convention(), value_name = "CONVENTION")]
     congestion: Option<Convention>,
-    /// Routing tracks per layout unit across them, horizontal and vertical [default: from the LEF
-    /// layers]
-    #[arg(long, value_name = "H,V", value_parser = capacity, requires = "congestion")]
-    capacity: Option<Capacity>,
+    /// Routing tracks per layout unit across them, horizontal and vertical; or the LEF layers whose
+    /// tracks count, each with the share of them that wires may use: metal2-metal6:0.8,metal7
+    /// [default: all LEF layers]
+    #[arg(long, value_name = "H,V|LAYERS", requires = "congestion")]
+    capacity: Option<Tracks>,
 }
 
 /// Parses `--congestion`.
@@ -31,19 +32,13 @@ pub(crate) fn convention() -> impl TypedValueParser<Value = Convention> {
     named(Convention::ALL.map(|one| (one.name(), one)))
 }
 
-/// Parses `--capacity`.
-pub(crate) fn capacity(text: &str) -> Result<Capacity, String> {
-    let number = |text: &str| text.parse().ok().filter(|c: &f64| *c > 0.0 && c.is_finite());
-    let both = text.split_once(',').and_then(|(h, v)| Some((number(h)?, number(v)?)));
-    let both = both.map(|(horizontal, vertical)| Capacity { horizontal, vertical });
-    both.ok_or_else(|| {
-        "expected two numbers above zero joined by a comma, as in 12.5,10".to_owned()
-    })
-}
-
-/// Returns the routing tracks of a DEF design's layers.
-pub(crate) fn layers_capacity(opened: &Opened) -> Option<Capacity> {
-    Capacity::of_lef(&opened.layers, opened.design.units_per_micron?)
+/// Returns the routing tracks given, or else those of a DEF design's layers.
+pub(crate) fn capacity(
+    opened: &Opened,
+    given: Option<&Tracks>,
+) -> Result<Option<Capacity>, Failure> {
+    let capacity = Tracks::capacity(given, &opened.layers, opened.design.units_per_micron);
+    Ok(capacity.map_err(|error| error.to_string())?)
 }
 
 /// The maps that the options select.
@@ -67,8 +62,7 @@ impl CongestionArgs {
         grid: RoutingGrid,
     ) -> Result<Option<Congestion>, Failure> {
         let Some(convention) = self.congestion else { return Ok(None) };
-        // The tracks given, or else those of a DEF design's layers.
-        let capacity = self.capacity.or_else(|| layers_capacity(opened));
+        let capacity = capacity(opened, self.capacity.as_ref())?;
         let options = CongestionOptions::default().convention(convention).capacity(capacity);
         let start = std::time::Instant::now();
         let maps =

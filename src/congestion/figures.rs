@@ -162,6 +162,27 @@ mod tests {
     }
 
     #[test]
+    fn utilization_of_the_worst_bins_is_averaged_over_both_directions() {
+        let edges: Vec<f64> = (0..=10).map(f64::from).collect();
+        let grid = RoutingGrid::from_edges(edges.clone(), edges).unwrap();
+        let of = |worst: &[f64]| {
+            let at = |bin: usize| worst.get(bin / 7).copied().filter(|_| bin % 7 == 0);
+            Map::from_vec(10, 10, (0..100).map(|bin| at(bin).unwrap_or(1.0)).collect())
+        };
+        let capacity = Some(Capacity { horizontal: 2.0, vertical: 4.0 });
+        // 3, 2, 1.5, 1.25, 1 and 0.5 of the capacity; and 2.5, 1, 0.75 and 0.5 of it.
+        let horizontal = of(&[6.0, 4.0, 3.0, 2.5, 2.0]);
+        let vertical = of(&[10.0, 4.0, 3.0, 2.0]);
+        let figures = Figures::of(&Directions { horizontal, vertical }, &grid, capacity);
+        // Of 200 values 1, 2, 4 and 10 are the worst.
+        let worst = figures.worst_utilization.unwrap();
+        assert_eq!((worst.half_percent, worst.one_percent), (3.0, 2.75));
+        assert_eq!(worst.two_percent, (3.0 + 2.5 + 2.0 + 1.5) / 4.0);
+        let all = 3.0 + 2.5 + 2.0 + 1.5 + 1.25 + 1.0 + 1.0 + 0.75 + 2.0 * 0.5;
+        assert_eq!(worst.five_percent, all / 10.0);
+    }
+
+    #[test]
     fn overflow_is_wire_beyond_the_tracks() {
         let grid = RoutingGrid::from_edges(vec![0.0, 2.0, 3.0], vec![0.0, 1.0]).unwrap();
         let map = |a, b| Map::from_vec(2, 1, vec![a, b]);

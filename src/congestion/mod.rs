@@ -118,6 +118,88 @@ impl Capacity {
     }
 }
 
+/// Where the number of routing tracks comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tracks {
+    /// It is given.
+    Capacity(Capacity),
+    /// LEF layers by name, joined by commas: `LAYER` or `FIRST-LAST` in the library's order. Each
+    /// may end with `:SHARE`, the share of the tracks that wires may use, above 0 and at most 1.
+    /// Other layers have no tracks: `metal2-metal6:0.8,metal7`.
+    Layers(String),
+}
+
+impl Tracks {
+    /// Returns the tracks in both directions, or those of all `layers` if none are given; `None` if
+    /// these have no tracks. Pitches are in micrometres.
+    ///
+    /// # Errors
+    /// If a layer or its share is not valid, or a direction has no tracks.
+    pub fn capacity(
+        given: Option<&Tracks>,
+        layers: &[RoutingLayer],
+        units_per_micron: Option<f64>,
+    ) -> Result<Option<Capacity>, CongestionError> {
+        let of = |layers: &[RoutingLayer]| Capacity::of_lef(layers, units_per_micron?);
+        let text = match given {
+            Some(Tracks::Capacity(capacity)) => return Ok(Some(*capacity)),
+            Some(Tracks::Layers(text)) => text,
+            None => return Ok(of(layers)),
+        };
+        let error = |reason: String| CongestionError::BadLayers { layers: text.clone(), reason };
+        let index = |name: &str| layers.iter().position(|layer| layer.name == name);
+        let known = |name: &str| {
+            index(name).ok_or_else(|| {
+                let names: Vec<&str> = layers.iter().map(|layer| &layer.name[..]).collect();
+                let names = if names.is_empty() { "no layers" } else { &names.join(", ") };
+                error(format!("layer `{name}`: expected one of the LEF routing layers: {names}"))
+            })
+        };
+        let mut counted: Vec<RoutingLayer> = Vec::new();
+        for part in text.split(',') {
+            let (names, share) = part.split_once(':').unwrap_or((part, "1"));
+            let share = share.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
+            let share: f64 = share.ok_or_else(|| {
+                error(format!("`{part}`: expected a share above 0 and at most 1 after the colon"))
+            })?;
+            let (first, last) = match names.split_once('-') {
+                Some((first, last)) if index(names).is_none() => (known(first)?, known(last)?),
+                _ => (known(names)?, known(names)?),
+            };
+            let range =
+                layers.get(first..=last).filter(|range| !range.is_empty()).ok_or_else(|| {
+                    error(format!("`{names}`: expected the lower layer before the higher one"))
+                })?;
+            counted.extend(range.iter().map(|layer| RoutingLayer {
+                pitch: layer.pitch.map(|pitch| pitch / share),
+                ..layer.clone()
+            }));
+        }
+        let none = || error("expected layers with tracks in both directions".to_owned());
+        of(&counted).ok_or_else(none).map(Some)
+    }
+}
+
+impl std::str::FromStr for Tracks {
+    type Err = String;
+
+    /// Reads two numbers joined by a comma, horizontal and vertical tracks per layout unit, or
+    /// layers.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.starts_with(char::is_alphabetic) {
+            return Ok(Tracks::Layers(text.to_owned()));
+        }
+        let number = |text: &str| text.parse().ok().filter(|c: &f64| *c > 0.0 && c.is_finite());
+        let both = text.split_once(',').and_then(|(h, v)| Some((number(h)?, number(v)?)));
+        let both = both.map(|(horizontal, vertical)| Capacity { horizontal, vertical });
+        both.map(Tracks::Capacity).ok_or_else(|| {
+            "expected two numbers above zero joined by a comma, as in 12.5,10, or LEF layers, as in \
+             metal2-metal6"
+                .to_owned()
+        })
+    }
+}
+
 /// Default of DREAMPlace for the pins that a bin has room for, per layout unit squared:
 /// `unit_pin_capacity` of its `params.json`.
 pub const DREAMPLACE_PIN_CAPACITY: f64 = 0.058;
@@ -144,6 +226,14 @@ pub enum CongestionError {
         horizontal: f64,
         /// Vertical tracks per layout unit.
         vertical: f64,
+    },
+    /// Layers that are not those of the library, or have no tracks.
+    #[error("layers `{layers}`: {reason}")]
+    BadLayers {
+        /// As they were given.
+        layers: String,
+        /// What was expected.
+        reason: String,
     },
 }
 
@@ -320,4 +410,54 @@ fn rudy(of: &Directions, convention: Convention, capacity: Option<Capacity>) -> 
         Convention::DreamPlace => (h / capacity.horizontal).max(v / capacity.vertical),
         Convention::OpenRoad => 100.0 * capacity.wire_width() * (h + v),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(name: &str, is_horizontal: bool, pitch: f64) -> RoutingLayer {
+        let direction =
+            if is_horizontal { LayerDirection::Horizontal } else { LayerDirection::Vertical };
+        RoutingLayer { name: name.to_owned(), direction, pitch: [pitch; 2], width: 0.1 }
+    }
+
+    #[test]
+    fn layers_have_the_tracks_that_are_asked_for() {
+        let layers = [
+            layer("metal1", true, 0.1),
+            layer("metal2", false, 0.2),
+            layer("metal3", true, 0.25),
+            layer("metal-4", false, 0.5),
+        ];
+        let tracks = |text: &str| {
+            let tracks: Tracks = text.parse().unwrap();
+            Tracks::capacity(Some(&tracks), &layers, Some(1000.0)).map(|of| {
+                let of = of.unwrap();
+                [1000.0 * of.horizontal, 1000.0 * of.vertical].map(|v| (1e6 * v).round() / 1e6)
+            })
+        };
+        assert_eq!(tracks("metal1-metal-4"), tracks("metal1,metal2,metal3,metal-4"));
+        assert_eq!(tracks("metal1,metal2"), Ok([10.0, 5.0]));
+        assert_eq!(tracks("metal2-metal3"), Ok([4.0, 5.0]));
+        assert_eq!(tracks("metal1:0.2,metal2-metal3:0.5,metal-4"), Ok([4.0, 4.5]));
+        assert_eq!(tracks("12.5,10"), Ok([12_500.0, 10_000.0]));
+        let all = Tracks::capacity(None, &layers, Some(1000.0)).unwrap().unwrap();
+        assert!((1000.0 * all.horizontal - 14.0).abs() < 1e-9, "{all:?}");
+        for (text, want) in [
+            ("metal5", "layer `metal5`: expected one of the LEF routing layers: metal1, metal2, "),
+            ("metal1-metal7", "layer `metal7`: expected one of the LEF routing layers"),
+            ("metal2-metal1", "`metal2-metal1`: expected the lower layer before the higher one"),
+            ("metal1:0,metal2", "`metal1:0`: expected a share above 0 and at most 1"),
+            ("metal1:x,metal2", "`metal1:x`: expected a share above 0 and at most 1"),
+            ("metal1", "expected layers with tracks in both directions"),
+        ] {
+            let error = tracks(text).unwrap_err().to_string();
+            assert!(error.contains(want) && error.contains(text), "{error}");
+        }
+        let without = Tracks::capacity(Some(&Tracks::Layers("m".to_owned())), &[], None);
+        assert!(without.unwrap_err().to_string().contains("layers: no layers"));
+        assert_eq!(Tracks::capacity(None, &[], None), Ok(None));
+        assert!("1,0".parse::<Tracks>().is_err() && "".parse::<Tracks>().is_err());
+    }
 }

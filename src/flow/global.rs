@@ -8,7 +8,7 @@ use super::{
 use crate::charge::Charge;
 use crate::design::Design;
 use crate::legalize::{Progress, legalize_macros};
-use crate::place::routability::{Round, Routability};
+use crate::place::routability::{End, Rounds, RoundsEnd, Routability};
 use crate::place::{Outcome, PlaceError, PlaceOptions, Placer, Record, start};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -240,7 +240,7 @@ impl Global {
         &self,
         design: &mut Design,
         input: PlacementInput<'_>,
-        rounds: &mut Vec<Round>,
+        rounds: &mut Rounds,
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<Option<Self>, H::Error> {
@@ -278,7 +278,7 @@ impl Global {
         &self,
         design: &mut Design,
         macros: usize,
-        rounds: &mut Vec<Round>,
+        rounds: &mut Rounds,
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<Self, H::Error> {
@@ -380,32 +380,42 @@ impl Global {
     }
 
     /// Runs the routability rounds, if requested, in which cells of congested bins grow. The
-    /// result is the placement with the least utilization of its worst bins, and `rounds` reports
-    /// each round. `design` then has the positions of one of the rounds.
+    /// result is the placement with the least overflow of wires, and `rounds` reports each round.
+    /// `design` then has the positions of one of the rounds.
     pub(super) fn run_routability<H: Host>(
         self,
         design: &mut Design,
         input: PlacementInput<'_>,
-        rounds: &mut Vec<Round>,
+        rounds: &mut Rounds,
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<Self, H::Error> {
-        let Some(wanted) = options.routability.filter(|_| !self.was_stopped()) else {
+        let Some(wanted) = options.routability else { return Ok(self) };
+        if self.was_stopped() {
+            rounds.end = Some(RoundsEnd { result: 0, reason: End::Stopped });
             return Ok(self);
-        };
+        }
         let PlacementInput { charge, netlist, .. } = input;
         let again = options.place.warm(true).warm_overflow(wanted.warm_overflow);
         let mut state = Routability::new(charge, netlist, &wanted).map_err(FlowError::from)?;
         charge.set_movable_positions(design, &self.x, &self.y);
-        rounds.push(state.measure(design).map_err(FlowError::from)?);
-        host.round(&rounds[0]);
+        let mut round = state.measure(design).map_err(FlowError::from)?;
         let (mut x, mut y) = (self.x.clone(), self.y.clone());
-        let mut best = self;
-        while let Some(grown) = state.grow(&x, &y).map_err(FlowError::from)? {
+        let (mut best, mut best_round, mut stopped) = (self, round, false);
+        let reason = loop {
+            host.round(&round);
+            rounds.rounds.push(round);
+            if stopped {
+                break End::Stopped;
+            }
+            let grown = match state.grow(&round, &x, &y).map_err(FlowError::from)? {
+                ControlFlow::Continue(grown) => grown,
+                ControlFlow::Break(end) => break end,
+            };
             let begun = Instant::now();
             let charge_now = Arc::new(grown.charge);
             let mut backend = host.backend(&charge_now, &grown.netlist)?;
-            host.begin(Part::Round(rounds.len()));
+            host.begin(Part::Round(rounds.rounds.len()));
             let mut placer =
                 Placer::new(&mut *backend, &grown.x, &grown.y, &again).map_err(FlowError::from)?;
             let set_positions = |design: &mut Design, x: &[f64], y: &[f64]| {
@@ -423,17 +433,16 @@ impl Global {
             let own_size = Overflow::at(charge, &next.x, &next.y);
             next.overflow = Overflow { standard_cells: next.overflow.standard_cells, ..own_size };
             charge.set_movable_positions(design, &next.x, &next.y);
-            let round = state.measure(design).map_err(FlowError::from)?;
+            round = state.measure(design).map_err(FlowError::from)?;
             next.seconds = begun.elapsed().as_secs_f64();
-            host.round(&round);
-            let least = rounds.iter().map(|of| of.worst_utilization).fold(f64::INFINITY, f64::min);
-            let stopped = next.was_stopped();
-            best = best.append(next, round.worst_utilization < least);
-            rounds.push(round);
-            if stopped {
-                break;
-            }
-        }
+            stopped = next.was_stopped();
+            let is_better = round.is_better_than(&best_round);
+            best = best.append(next, is_better);
+            best_round = if is_better { round } else { best_round };
+        };
+        let end = RoundsEnd { result: best_round.round, reason };
+        host.rounds_end(&end);
+        rounds.end = Some(end);
         Ok(best)
     }
 }

@@ -90,7 +90,7 @@ use crate::design::{Design, DesignError, Placement};
 use crate::grid::{BinGrid, GridError};
 use crate::legality::LegalityError;
 use crate::legalize::{self, LegalizeOptions};
-use crate::place::routability::{Round, RoutabilityError, RoutabilityOptions};
+use crate::place::routability::{Round, Rounds, RoundsEnd, RoutabilityError, RoutabilityOptions};
 use crate::place::{
     Backend, Checkpoint, Outcome, PlaceError, PlaceOptions, Placer, Record, limits, placement_bins,
 };
@@ -497,6 +497,9 @@ pub trait Host {
     /// Called with the congestion after a round.
     fn round(&mut self, _round: &Round) {}
 
+    /// Called after the last round.
+    fn rounds_end(&mut self, _end: &RoundsEnd) {}
+
     /// Called with the progress of the legal stage.
     fn legalizing(&mut self, _progress: &legalize::Progress) {}
 
@@ -594,8 +597,8 @@ pub struct Placed {
     pub before: Option<Placement>,
     /// Every global placement: of each seed that asked for, and variants.
     pub candidates: Vec<Candidate>,
-    /// Congestion before the first round and after every round; empty without rounds.
-    pub rounds: Vec<Round>,
+    /// The routability rounds.
+    pub rounds: Rounds,
     /// Cause of a plateau: what keeps the overflow from falling.
     pub limit: Option<String>,
     /// Reason that only the global stage ran, if more stages were requested and this is no failure.
@@ -712,7 +715,7 @@ fn stages_of<H: Host>(
     let goes_on = (spread || compares) && options.until != Some(Stage::Global);
     let rowless = goes_on && design.rows.is_empty();
     let goes_on = goes_on && !rowless;
-    let mut rounds = Vec::new();
+    let mut rounds = Rounds::default();
     // Only a limit on displacements counts from the start.
     let origin = limit.map(|rows| {
         charge.set_movable_positions(design, charge.initial_x(), charge.initial_y());
@@ -731,12 +734,11 @@ fn stages_of<H: Host>(
     let start = compares.then(|| global.at_start(charge));
     let mut candidates = match beside {
         // Cells may stand better beside legal macros where they were before these moved a little.
-        Some(beside) if rounds.is_empty() && beside.outcome != Outcome::Interrupted => {
+        Some(beside) if rounds.rounds.is_empty() && beside.outcome != Outcome::Interrupted => {
             (global.records, global.seconds) = (beside.records.clone(), beside.seconds);
             vec![beside, global]
         }
         Some(beside) => vec![beside],
-        None if global.was_stopped() => vec![global],
         None => {
             let global = global.run_routability(design, input, &mut rounds, options, host)?;
             let mut variants = match has_spread {

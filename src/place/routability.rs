@@ -2,32 +2,39 @@
 //! cells and their nets.
 //!
 //! After a placement the RUDY of its nets is compared with the routing tracks
-//! ([`crate::congestion`]). A cell's area grows by the utilization of the bins it covers, to a
-//! power. Each bin's weight is the share of the cell in it (RePlAce, Cheng et al., TCAD 2019, §IV;
-//! DREAMPlace, Lin et al., TCAD 2021, and its `AdjustNodeArea`; Xplace, Liu et al., DAC 2022):
+//! ([`crate::congestion`]). If a bin has too few tracks for its horizontal wires, its cells become
+//! taller, because horizontal wires follow one another along y. If it has too few tracks for its
+//! vertical wires, its cells become wider. A side's growth follows the utilization u of the bins
+//! that the cell covers, to a power e. Each bin's weight is the share of the cell in it:
 //!
 //! ```text
-//! growth = Σ overlap · clamp(utilizationᵉ, 1, most) / area
+//! c = ln(Σ overlap · clamp(uᵉ, 1/most, most) / area)
+//! Δ₁ = c        Δ = ½ Δ' + ½ c        growth = max(1, growth' · exp Δ)
 //! ```
 //!
-//! A cell never shrinks again. Its centre and its pins do not move. Fillers shrink by the area that
-//! cells have gained. Then the placement continues from its present positions with a small weight
-//! of the density, so that nets find new routes. (OpenROAD's placer goes back to overflow 0.6 for
-//! the same reason.) This repeats until no bin asks for growth, the area that may be added is used
-//! up, or the rounds are spent.
+//! So a cell shrinks again where demand has fallen below capacity. The growth by utilization is
+//! that of RePlAce (Cheng et al., TCAD 2019, §IV), DREAMPlace (Lin et al., TCAD 2021,
+//! `AdjustNodeArea`) and Xplace (Liu et al., DAC 2022). The momentum Δ is that of "DiffNet" (DAC
+//! 2025), which adds it to the growth instead.
+//!
+//! A cell's centre and its pins do not move. Fillers shrink by the area that cells have gained, and
+//! grow again by the area that cells have lost. Then the placement continues from its present
+//! positions with a small weight of the density, so that nets find new routes. (OpenROAD's placer
+//! goes back to overflow 0.6 for the same reason.) [`End`] lists when the rounds end.
 //!
 //! Macros and fixed cells do not grow.
 
 use super::options::{BadOption, check_range};
 use crate::charge::{Charge, ChargeError};
 use crate::congestion::{
-    Capacity, CongestionError, Convention, Demand, Directions, Figures, RoutingGrid,
+    Capacity, CongestionError, Convention, Demand, Directions, Figures, RoutingGrid, Worst,
 };
 use crate::design::{Design, DesignError};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::parallel;
 use crate::wirelength::Netlist;
 use serde::Serialize;
+use std::ops::ControlFlow;
 
 /// How cells grow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -43,14 +50,14 @@ pub struct RoutabilityOptions {
     pub crowded: f64,
     /// Power of the utilization.
     pub exponent: f64,
-    /// Largest factor by which a cell's area grows in a round …
+    /// Largest factor by which a cell's side grows or shrinks in a round.
     pub most_growth: f64,
-    /// … and in all rounds together.
+    /// Largest factor by which a cell's area grows in all rounds together.
     pub most_in_all: f64,
     /// Most area that all cells gain in all rounds, over their own area. Fillers give at most half
     /// of their area. Without fillers, cells take at most half of the area that fillers would have.
     pub most_added: f64,
-    /// The rounds end once all cells together gain less than this share of their area.
+    /// The rounds end once all cells together gain and lose less than this share of their area.
     pub least_added: f64,
     /// Bins of the placement along each axis that make one bin in which demand is counted; from 1.
     pub bins: usize,
@@ -123,12 +130,71 @@ pub struct Round {
     pub hpwl: f64,
     /// Demand beyond capacity over all demand.
     pub overflow: f64,
-    /// Demand over capacity of the worst 5 % of bins; each bin counts once for each direction.
-    pub worst_utilization: f64,
-    /// Demand of the same bins, wires per layout unit.
-    pub worst_demand: f64,
+    /// Demand over capacity of the worst bins; each bin counts once for each direction.
+    pub worst_utilization: Worst,
     /// Area that cells have gained since the start, over all cells' own area.
     pub added_area: f64,
+}
+
+impl Round {
+    /// Whether its wires fit the tracks better than those of another round: it has less overflow.
+    pub fn is_better_than(&self, other: &Round) -> bool {
+        self.overflow < other.overflow
+    }
+}
+
+/// Why no other round follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// Every bin has enough tracks.
+    NoOverflow,
+    /// All rounds are done ([`RoutabilityOptions::rounds`]).
+    Rounds,
+    /// Cells may gain no more area ([`RoutabilityOptions::most_added`]).
+    NoArea,
+    /// Cells would gain or lose too little area ([`RoutabilityOptions::least_added`]).
+    LittleChange,
+    /// The placement was stopped.
+    Stopped,
+}
+
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            End::NoOverflow => "every bin has enough tracks",
+            End::Rounds => "all rounds are done",
+            End::NoArea => "cells may gain no more area",
+            End::LittleChange => "cells in crowded bins would gain too little area",
+            End::Stopped => "the placement was stopped",
+        })
+    }
+}
+
+/// Which round gave the result, and why no other round followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct RoundsEnd {
+    /// The round with the least overflow; 0 if no cell grew or no round has less overflow.
+    pub result: usize,
+    /// Why no other round followed.
+    pub reason: End,
+}
+
+impl std::fmt::Display for RoundsEnd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "routability: round {} is the result; {}", self.result, self.reason)
+    }
+}
+
+/// All rounds of a placement.
+#[derive(Clone, Debug, Default)]
+pub struct Rounds {
+    /// Congestion before the first round and after every round; empty without rounds.
+    pub rounds: Vec<Round>,
+    /// How the rounds ended, if they were requested.
+    pub end: Option<RoundsEnd>,
 }
 
 /// Cells that grow from one round to the next.
@@ -139,8 +205,10 @@ pub struct Routability {
     /// The charge before any cell has grown.
     own: Charge,
     netlist: Netlist,
-    /// Every movable cell's area over its own.
-    growth: Vec<f64>,
+    /// Every movable cell's width and height over its own.
+    growth: Vec<[f64; 2]>,
+    /// Logarithm of the factors by which they changed in the last round.
+    change: Vec<[f64; 2]>,
     /// Area of the fillers before any cell has grown; without fillers, the area that fillers would
     /// have.
     space: f64,
@@ -191,7 +259,8 @@ impl Routability {
             grid,
             own: charge.clone(),
             netlist: netlist.clone(),
-            growth: vec![1.0; movable],
+            growth: vec![[1.0; 2]; movable],
+            change: vec![[0.0; 2]; movable],
             space: if fillers > 0.0 { fillers } else { charge.area_for_fillers() },
             filler_growth: 1.0,
             grows,
@@ -233,24 +302,34 @@ impl Routability {
             round: self.rounds,
             hpwl: design.hpwl().map_or(0.0, |hpwl| hpwl.weighted),
             overflow: figures.overflow.unwrap_or(0.0),
-            worst_utilization: figures.worst_utilization.map_or(0.0, |worst| worst.five_percent),
-            worst_demand: figures.worst_demand.five_percent,
+            worst_utilization: figures.worst_utilization.expect("the capacity is known"),
             added_area: self.added() / self.own.movable_area(),
         })
     }
 
-    /// Grows the cells by the last measurement. Returns `None` if another round is not worth it or
-    /// not allowed; `x` and `y` are lower-left corners of the bodies at their present sizes.
+    /// Grows the cells by the last measurement, `round`, or says why another round is not worth it
+    /// or not allowed. `x` and `y` are lower-left corners of the bodies at their present sizes.
     ///
     /// # Errors
     /// When sizes do not fit a charge.
-    pub fn grow(&mut self, x: &[f64], y: &[f64]) -> Result<Option<Grown>, RoutabilityError> {
+    pub fn grow(
+        &mut self,
+        round: &Round,
+        x: &[f64],
+        y: &[f64],
+    ) -> Result<ControlFlow<End, Grown>, RoutabilityError> {
         let (Some(demand), Some(capacity)) = (self.demand.take(), self.capacity) else {
-            return Ok(None);
+            return Ok(ControlFlow::Break(End::LittleChange));
         };
+        if round.overflow == 0.0 {
+            return Ok(ControlFlow::Break(End::NoOverflow));
+        }
+        if self.rounds == self.options.rounds {
+            return Ok(ControlFlow::Break(End::Rounds));
+        }
         let own = self.at_own_size(x, y);
-        if self.rounds == self.options.rounds || !self.grow_by(&demand, capacity, &own) {
-            return Ok(None);
+        if let ControlFlow::Break(end) = self.grow_by(&demand, capacity, &own) {
+            return Ok(ControlFlow::Break(end));
         }
         self.rounds += 1;
         let [width, height] = self.sides();
@@ -259,7 +338,7 @@ impl Routability {
         let [dx, dy] = self.margins();
         let movable = charge.movable();
         let back = |at: &[f64], by: &[f64]| at.iter().zip(by).map(|(at, by)| at - by).collect();
-        Ok(Some(Grown {
+        Ok(ControlFlow::Continue(Grown {
             netlist: self.netlist.with_pins_moved(&dx[..movable], &dy[..movable]),
             x: back(&own.0, &dx),
             y: back(&own.1, &dy),
@@ -270,56 +349,84 @@ impl Routability {
     /// Returns the area that cells have gained, layout units squared.
     fn added(&self) -> f64 {
         let area = |i: usize| self.own.width()[i] * self.own.height()[i];
-        self.growth.iter().enumerate().map(|(i, growth)| area(i) * (growth - 1.0)).sum()
+        self.growth.iter().enumerate().map(|(i, [w, h])| area(i) * (w * h - 1.0)).sum()
     }
 
-    /// Grows the cells that lie at `at` at their own sizes; returns whether that was worth it.
+    /// Grows and shrinks the cells that lie at `at` at their own sizes, unless that is not worth it.
     fn grow_by(
         &mut self,
         demand: &Directions,
         capacity: Capacity,
         at: &(Vec<f64>, Vec<f64>),
-    ) -> bool {
-        let options = &self.options;
-        let of = |h: f64, v: f64| (h / capacity.horizontal).max(v / capacity.vertical);
-        let (h, v) = (demand.horizontal.as_slice(), demand.vertical.as_slice());
-        let factors = parallel::map(h.len(), |bin| {
-            of(h[bin], v[bin]).powf(options.exponent).clamp(1.0, options.most_growth)
-        });
-        let map = Map::from_vec(self.grid.nx(), self.grid.ny(), factors);
+    ) -> ControlFlow<End> {
+        let options = self.options;
+        let factors = |demand: &Map<f64>, tracks: f64| {
+            let most = options.most_growth;
+            demand.map(|demand| (demand / tracks).powf(options.exponent).clamp(1.0 / most, most))
+        };
+        // Tracks of vertical wires follow one another along the width.
+        let factors = [
+            factors(&demand.vertical, capacity.vertical),
+            factors(&demand.horizontal, capacity.horizontal),
+        ];
         let (width, height) = (self.own.width(), self.own.height());
-        let asked = parallel::map(self.growth.len(), |i| {
-            let rect = Rect::at(at.0[i], at.1[i], width[i], height[i]);
-            match self.grows[i] {
-                true => (self.growth[i] * mean_over(&map, &self.grid, &rect))
-                    .min(options.most_in_all)
-                    .max(self.growth[i]),
-                false => 1.0,
-            }
-        });
         let area = |i: usize| width[i] * height[i];
-        let gain: f64 =
-            asked.iter().zip(&self.growth).enumerate().map(|(i, (a, b))| area(i) * (a - b)).sum();
+        let asked = parallel::map(self.growth.len(), |i| {
+            if !self.grows[i] {
+                return [1.0; 2];
+            }
+            let rect = Rect::at(at.0[i], at.1[i], width[i], height[i]);
+            let side = |k: usize| {
+                let wanted = mean_over(&factors[k], &self.grid, &rect).ln();
+                let change =
+                    if self.rounds == 0 { 2.0 * wanted } else { self.change[i][k] + wanted };
+                (self.growth[i][k] * (0.5 * change).exp()).max(1.0)
+            };
+            let sides = [side(0), side(1)];
+            let grown = sides[0] * sides[1];
+            let within = (options.most_in_all.ln() / grown.ln()).min(1.0);
+            if grown > 1.0 { sides.map(|side| side.powf(within)) } else { sides }
+        });
+        let gain = |i: usize| {
+            let product = |[w, h]: [f64; 2]| w * h;
+            area(i) * (product(asked[i]) - product(self.growth[i]))
+        };
+        let all = 0..asked.len();
+        let gained: f64 = all.clone().map(|i| gain(i).max(0.0)).sum();
+        let lost: f64 = all.map(|i| gain(i).min(0.0)).sum();
         let cells = self.own.movable_area();
         let left = self.space * self.filler_growth;
         let room = (options.most_added * cells - self.added()).min(left - 0.5 * self.space);
-        let room = room.max(0.0);
-        let share = if gain > room { room / gain } else { 1.0 };
-        let gain = gain * share;
-        if gain <= 0.0 || gain < options.least_added * cells {
-            return false;
+        let room = room.max(0.0) - lost;
+        let share = if gained > room { room / gained } else { 1.0 };
+        if share * gained - lost <= options.least_added * cells {
+            let is_full = share < 1.0;
+            return ControlFlow::Break(if is_full { End::NoArea } else { End::LittleChange });
         }
-        self.filler_growth = (left - gain) / self.space;
-        self.growth.iter_mut().zip(asked).for_each(|(growth, a)| *growth += share * (a - *growth));
-        true
+        self.filler_growth = (left - share * gained - lost) / self.space;
+        let sides = parallel::map(asked.len(), |i| {
+            // The area of a cell that grows gains the share, its sides in proportion.
+            let (was, asked) = (self.growth[i], asked[i]);
+            let factor = [asked[0] / was[0], asked[1] / was[1]];
+            let grown = factor[0] * factor[1];
+            let power = (1.0 + share * (grown - 1.0)).ln() / grown.ln();
+            let part = |k: usize| was[k] * factor[k].powf(power);
+            if grown > 1.0 && share < 1.0 { [part(0), part(1)] } else { asked }
+        });
+        let change = |(now, was): (&[f64; 2], &[f64; 2])| [0, 1].map(|k| (now[k] / was[k]).ln());
+        self.change = sides.iter().zip(&self.growth).map(change).collect();
+        self.growth = sides;
+        ControlFlow::Continue(())
     }
 
     /// Widths and heights of all bodies, grown.
     fn sides(&self) -> [Vec<f64>; 2] {
-        let factor =
-            |i: usize| self.growth.get(i).map_or(self.filler_growth, |growth| *growth).sqrt();
-        [self.own.width(), self.own.height()]
-            .map(|sides| sides.iter().enumerate().map(|(i, side)| side * factor(i)).collect())
+        let fillers = [self.filler_growth.sqrt(); 2];
+        let factors = |i: usize| *self.growth.get(i).unwrap_or(&fillers);
+        let along = |sides: &[f64], k: usize| {
+            sides.iter().enumerate().map(|(i, side)| side * factors(i)[k]).collect()
+        };
+        [along(self.own.width(), 0), along(self.own.height(), 1)]
     }
 
     /// Returns how far every body now reaches beyond its own size on each side, along x and along
@@ -369,11 +476,13 @@ fn mean_over(map: &Map<f64>, grid: &BinGrid, rect: &Rect) -> f64 {
 
 impl std::fmt::Display for Round {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Round { round, hpwl, overflow, worst_utilization, added_area, .. } = self;
+        let Round { round, hpwl, overflow, worst_utilization: worst, added_area } = self;
         write!(
             f,
-            "routability round {round}: worst 5 % at {worst_utilization:.4} of capacity, overflow \
-             {:.3} % of the wire, HPWL {hpwl:.6e}, {:.2} % area added",
+            "routability round {round}: worst 1 % at {:.4} of capacity, worst 5 % at {:.4}, \
+             overflow {:.3} % of the wire, HPWL {hpwl:.6e}, {:.2} % area added",
+            worst.one_percent,
+            worst.five_percent,
             100.0 * overflow,
             100.0 * added_area
         )

@@ -5,10 +5,10 @@ use super::design::{Design, positions};
 use super::dlpack::ImportedArray;
 use super::errors::{Failure, detached};
 use super::options::{Charging, Options};
-use super::place::{capacity, on_threads};
+use super::place::{on_threads, tracks};
 use crate::charge::Charge;
 use crate::congestion::{
-    Capacity, CongestionError, CongestionMaps, CongestionOptions, Convention, RoutingGrid,
+    CongestionError, CongestionMaps, CongestionOptions, Convention, RoutingGrid, Tracks,
 };
 use crate::cpu::engine::CpuEngine;
 use crate::design::{Design as Core, LengthUnit};
@@ -59,6 +59,7 @@ struct Making {
     charging: Charging,
     engine: EngineOptions,
     congestion: CongestionOptions,
+    tracks: Option<Tracks>,
     gcells: bool,
 }
 
@@ -141,10 +142,10 @@ impl Making {
             let text = "grid: gcells are for maps of congestion alone";
             return Err(PyValueError::new_err(text));
         }
-        let congestion =
-            CongestionOptions::default().convention(convention).capacity(capacity(&options)?);
+        let congestion = CongestionOptions::default().convention(convention);
+        let tracks = tracks(&options)?;
         let (precision, engine) = (options.precision()?, options.engine()?);
-        Ok(Making { kinds, precision, charging, engine, congestion, gcells })
+        Ok(Making { kinds, precision, charging, engine, congestion, tracks, gcells })
     }
 
     /// The bins.
@@ -219,8 +220,9 @@ impl Making {
 
     /// How congestion is computed: with the tracks given, or else those of the layers of LEF.
     fn capacious(&self, of: &Design) -> Result<CongestionOptions, Failure> {
-        let layers = || Capacity::of_lef(&of.source.layers, of.design.units_per_micron?);
-        let options = self.congestion.capacity(self.congestion.capacity.or_else(layers));
+        let (layers, units) = (&of.source.layers, of.design.units_per_micron);
+        let capacity = Tracks::capacity(self.tracks.as_ref(), layers, units)?;
+        let options = self.congestion.capacity(capacity);
         options.checked_capacity().map_err(|error| match error {
             CongestionError::NoCapacity => {
                 Failure::Value(format!("{error}: of LEF's layers, or by capacity=(h, v)"))

@@ -7,7 +7,7 @@ use super::dlpack::ImportedArray;
 use super::errors::{Failure, detached, plain};
 use super::options::{Charging, Options};
 use crate::charge::{Charge, ChargeOptions, origin_for};
-use crate::congestion::Capacity;
+use crate::congestion::{Capacity, Tracks};
 use crate::cpu::engine::thread_pool;
 use crate::design::{Design as Core, Nets, Placement};
 use crate::displacement;
@@ -52,6 +52,7 @@ struct Asked {
     effort: Effort,
     seeds: u32,
     routability: Option<RoutabilityOptions>,
+    tracks: Option<Tracks>,
     until: Option<Stage>,
     after: After,
     /// Written to, iterations apart, gone on from.
@@ -133,7 +134,6 @@ impl Asked {
             .number("routability_area", "a number from 0 to 10", |v| (0.0..=10.0).contains(&v))?;
         let routability = RoutabilityOptions {
             rounds: rounds.map_or(default.rounds, |rounds| rounds as usize),
-            capacity: capacity(options)?,
             most_added: area.unwrap_or(default.most_added),
             ..default
         };
@@ -201,6 +201,7 @@ impl Asked {
             effort: if is_one { Effort::Low } else { effort },
             seeds,
             routability,
+            tracks: tracks(options)?,
             until: options.word("until", &until)?,
             after,
             checkpoints: (checkpoint, checkpoint_every, resume),
@@ -212,11 +213,18 @@ impl Asked {
     }
 }
 
-/// Routing tracks per layout unit, horizontal and vertical.
-pub(super) fn capacity(options: &Options<'_, '_>) -> PyResult<Option<Capacity>> {
-    let expected = "two numbers above zero, horizontal and vertical tracks per layout unit";
-    let pair = options.pair("capacity", expected, |h, v| h > 0.0 && v > 0.0)?;
-    Ok(pair.map(|(horizontal, vertical)| Capacity { horizontal, vertical }))
+/// Returns the option `capacity`.
+pub(super) fn tracks(options: &Options<'_, '_>) -> PyResult<Option<Tracks>> {
+    let expected = "two numbers above zero, horizontal and vertical tracks per layout unit, or LEF \
+                    layers as in \"metal2-metal6\"";
+    let good = |v: &f64| v.is_finite() && *v > 0.0;
+    options.taken("capacity", expected, |value| match value.extract() {
+        Ok((horizontal, vertical)) => [horizontal, vertical]
+            .iter()
+            .all(good)
+            .then_some(Tracks::Capacity(Capacity { horizontal, vertical })),
+        Err(_) => Some(Tracks::Layers(value.extract().ok()?)),
+    })
 }
 
 /// A placement's host, on a thread beside the interpreter's.
@@ -523,8 +531,8 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     let netlist = Netlist::from_design(&design, asked.large_net)?;
     let warnings = flow::warnings(&charge, &netlist, asked.place.stop_overflow);
     let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
-    let layers =
-        design.units_per_micron.and_then(|units| Capacity::of_lef(&of.source.layers, units));
+    let layers = &of.source.layers;
+    let capacity = Tracks::capacity(asked.tracks.as_ref(), layers, design.units_per_micron)?;
     let room = |density| {
         let mut charging = asked.charging;
         charging.options = charging.options.target_density(density);
@@ -535,9 +543,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     (options.seed, options.seeds) = (charging.options.seed, asked.seeds);
     (options.effort, options.keeps_density) = (asked.effort, asked.target_density.is_some());
     options.end_at(asked.after.deadline, charge.movable());
-    options.routability = asked
-        .routability
-        .map(|asked| RoutabilityOptions { capacity: asked.capacity.or(layers), ..asked });
+    options.routability = asked.routability.map(|asked| RoutabilityOptions { capacity, ..asked });
     options.legalize = LegalizeOptions::default().padding(asked.after.padding);
     options.refine = asked.after.refine(Effort::Low);
     options.refine.density = room.as_ref();
@@ -590,7 +596,8 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
         "overflow_standard_cells": global.overflow.standard_cells,
         "limit": limit,
         "candidates": candidates,
-        "routability": rounds,
+        "routability": rounds.rounds,
+        "routability_end": rounds.end,
         "warnings": warnings,
         "history": history,
     });

@@ -121,7 +121,7 @@ fn check(of: &str, json: &Value) {
         assert!(found.is_empty(), "{of}: {found:#?}\n{json:#}");
     }
     for one in json.as_array().unwrap_or(&vec![json.clone()]) {
-        assert_eq!((&one["command"], &one["schema"]), (&of.into(), &2.into()));
+        assert_eq!((&one["command"], &one["schema"]), (&of.into(), &3.into()));
         assert!(!one.to_string().contains("-0.0,"), "{one}");
     }
 }

@@ -19,7 +19,7 @@ use crate::engines::{EngineReal, Opened};
 use crate::flow::checkpoint::{Checkpoints, PlacementIdentity};
 use crate::flow::{Between, Host, Part, Resumed};
 use crate::legalize;
-use crate::place::routability::Round;
+use crate::place::routability::{Round, RoundsEnd};
 use crate::place::{Backend, PlaceOptions, Placer, Record};
 use crate::refine;
 use crate::warning::Warning;
@@ -188,6 +188,10 @@ impl<T: EngineReal> Host for Command<'_, T> {
 
     fn round(&mut self, round: &Round) {
         log::note(&round.to_string());
+    }
+
+    fn rounds_end(&mut self, end: &RoundsEnd) {
+        log::note(&end.to_string());
     }
 
     fn legalizing(&mut self, progress: &legalize::Progress) {

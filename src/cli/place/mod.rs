@@ -251,7 +251,7 @@ fn place<T: EngineReal>(
     flow.compare_start = keeps;
     (flow.noise, flow.seed, flow.seeds) = (args.experts.noise, options.seed, args.seeds);
     flow.end_at(stages::deadline(begun, args.time_limit), charge.movable());
-    flow.routability = args.routability.options(&opened);
+    flow.routability = args.routability.options(&opened)?;
     flow.keeps_density = given.target_density.is_some();
     // A checkpoint continues only the iterations.
     let is_kept = args.checkpoint.is_some() || args.resume.is_some();

@@ -1,22 +1,25 @@
 //! The options of routability rounds, in which cells of congested bins grow.
 
-use crate::cli::congestion::{capacity, layers_capacity};
+use crate::cli::congestion::capacity;
+use crate::cli::failure::Failure;
 use crate::cli::input::Opened;
 use crate::cli::options::number;
-use crate::congestion::Capacity;
+use crate::congestion::Tracks;
 use crate::place::routability::RoutabilityOptions;
 use clap::Args;
 
 /// Options of `placefield place` about congestion.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(super) struct RoutabilityArgs {
-    /// Continue in rounds in which cells grow if wires need more tracks than there are
+    /// Continue in rounds in which cells grow if wires need more tracks than there are. The result
+    /// is the round with the least wire overflow
     #[arg(long)]
     routability: bool,
-    /// Routing tracks per layout unit across them, horizontal and vertical [default: from the LEF
-    /// layers, or so many that a twentieth of the bins has too few]
-    #[arg(long, value_name = "H,V", value_parser = capacity, requires = "routability")]
-    capacity: Option<Capacity>,
+    /// Routing tracks per layout unit across them, horizontal and vertical; or the LEF layers whose
+    /// tracks count, each with the share of them that wires may use: metal2-metal6:0.8,metal7
+    /// [default: all LEF layers, or without LEF so many that a twentieth of the bins has too few]
+    #[arg(long, value_name = "H,V|LAYERS", requires = "routability")]
+    capacity: Option<Tracks>,
     /// Largest number of rounds
     #[arg(long, value_name = "N", requires = "routability",
           default_value_t = RoutabilityOptions::default().rounds as u32)]
@@ -34,12 +37,15 @@ fn area(text: &str) -> Result<f64, String> {
 
 impl RoutabilityArgs {
     /// Returns the options of the rounds, or `None` without `--routability`.
-    pub(super) fn options(&self, opened: &Opened) -> Option<RoutabilityOptions> {
-        self.routability.then(|| RoutabilityOptions {
+    pub(super) fn options(&self, opened: &Opened) -> Result<Option<RoutabilityOptions>, Failure> {
+        if !self.routability {
+            return Ok(None);
+        }
+        Ok(Some(RoutabilityOptions {
             rounds: self.routability_rounds as usize,
-            capacity: self.capacity.or_else(|| layers_capacity(opened)),
+            capacity: capacity(opened, self.capacity.as_ref())?,
             most_added: self.routability_area,
             ..RoutabilityOptions::default()
-        })
+        }))
     }
 }

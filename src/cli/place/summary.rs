@@ -15,7 +15,7 @@ use crate::flow::{
     Candidate, Effort, FlowOptions, Global, LastReport, Overflow, Placed, Stage, StageReport,
     Stages,
 };
-use crate::place::routability::{Round, RoutabilityOptions};
+use crate::place::routability::{Round, RoundsEnd, RoutabilityOptions};
 use crate::place::{Outcome, Record, Schedule, StageSplit};
 use crate::warning::Warning;
 use schemars::JsonSchema;
@@ -214,6 +214,9 @@ pub(crate) struct PlaceReport<'a> {
     /// Every round of --routability.
     #[serde(skip_serializing_if = "<[Round]>::is_empty")]
     routability: &'a [Round],
+    /// The round of the result, and why no other round followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    routability_end: Option<RoundsEnd>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -305,7 +308,8 @@ impl Summary<'_> {
             candidates: Some(&self.placed.candidates[..])
                 .filter(|all| all.len() > 1)
                 .unwrap_or(&[]),
-            routability: &self.placed.rounds,
+            routability: &self.placed.rounds.rounds,
+            routability_end: self.placed.rounds.end,
         }
     }
 

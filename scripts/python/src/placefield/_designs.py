@@ -391,7 +391,8 @@ class Placement:
     limit : what keeps overflow from falling, of a plateau
     candidates : every global placement of each seed and variant, where there are several: how far it came, and
         its HPWL in the legal stage, or where it ended before
-    routability : each round in which cells grew
+    routability : congestion before the first round in which cells grew, and after each
+    routability_end : `result`, the round of the result, and `reason`, why no other round followed
     history : arrays by iteration: iteration, hpwl_weighted, wirelength, overflow_smoothed, max_smoothed, energy,
         gamma, lambda, step
     warnings : what was odd about design and options, one line each
@@ -418,6 +419,7 @@ class Placement:
     limit: str = None
     candidates: list = None
     routability: list = None
+    routability_end: dict = None
     history: dict = None
     warnings: list = None
 
@@ -494,9 +496,8 @@ def place(design, *, until=None, padding=0, keep_placed=False, init="center", st
         The one with the shortest wires is refined. None with `on_iteration`, `terms`, `checkpoint` or `resume`, nor
         where the command places none. Also whether refinement inserts cells where many others give way. `progress` is also called in variants
     keep_density : density beyond which detailed placement fills no bin that is not fuller already (default: none)
-    routability : go on in rounds in which cells grow where wires need more tracks than there are: `capacity`,
-        horizontal and vertical tracks per layout unit (default: those of LEF's layers, or so many that a twentieth of
-        the bins has too few), at most `routability_rounds` rounds and `routability_area` of the cells' area added
+    routability : go on in rounds in which cells grow where wires need more tracks than there are: `capacity` as of
+        `maps` (without LEF's layers by default so much that a twentieth of the bins has too few tracks), at most `routability_rounds` rounds and `routability_area` of the cells' area added
     checkpoint, resume : file for the global placement in progress, every `checkpoint_every` iterations and when it
         ends, and one to go on from, of the same design and options
     bins : one number or two (default: about one mean cell in each at most, or DREAMPlace's choice where macros move)
@@ -576,7 +577,8 @@ def maps(design, x=None, y=None, kinds=("density",), grid=None, *, target_densit
     grid : bins, one number or two (default: DREAMPlace's choice); of congestion also "gcells", those of the DEF file
     target_density, fillers, row_blockage, seed, pipeline : of the engine, as of `Engine`
     convention : whose formulas congestion follows, "circuitnet", "dreamplace" or "openroad"
-    capacity : horizontal and vertical routing tracks per layout unit (default: those of LEF's layers)
+    capacity : horizontal and vertical routing tracks per layout unit, or the LEF layers whose tracks count, each with
+        the share of them that wires may use: "metal2-metal6:0.8,metal7" (default: all LEF layers)
     dtype : "float32" or "float64" (default: that of `x`, or float32)
     threads : 0 takes all there are
 

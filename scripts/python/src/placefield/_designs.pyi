@@ -151,7 +151,7 @@ class Design(_placefield.Design):
         row_blockage: bool = ...,
         seed: int = ...,
         convention: str = ...,
-        capacity: _Pair = ...,
+        capacity: _Pair | str = ...,
         contours: int = ...,
         streamlines: bool = ...,
         format: str = ...,
@@ -187,6 +187,7 @@ class Placement:
     limit: str | None
     candidates: list[dict[str, Any]] | None
     routability: list[dict[str, Any]] | None
+    routability_end: dict[str, Any] | None
     history: dict[str, NDArray[np.float64]] | None
     warnings: list[str] | None
 
@@ -216,7 +217,7 @@ def place(
     time_limit: float | None = ...,
     seeds: int = ...,
     routability: bool = ...,
-    capacity: _Pair = ...,
+    capacity: _Pair | str = ...,
     routability_rounds: int | None = ...,
     routability_area: float | None = ...,
     checkpoint: _Path | None = ...,
@@ -277,7 +278,7 @@ def maps(
     row_blockage: bool = ...,
     seed: int = ...,
     convention: str = ...,
-    capacity: _Pair = ...,
+    capacity: _Pair | str = ...,
     dtype: DTypeLike | None = ...,
     pipeline: str | None = ...,
     threads: int = ...,
