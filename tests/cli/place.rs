@@ -43,7 +43,22 @@ fn crowded_cells_grow_by_the_area_given() {
         let most: f64 = area.parse().unwrap();
         assert!(added[0] == 0.0 && added.len() > 1, "{added:?}");
         assert!((added.last().unwrap() - most).abs() < 1e-9, "{added:?}");
+        let end = &placed["routability_end"];
+        let result = &rounds[end["result"].as_u64().unwrap() as usize]["overflow"];
+        let least = rounds.iter().map(|r| r["overflow"].as_f64().unwrap());
+        assert_eq!(result.as_f64(), least.reduce(f64::min));
+        assert!(["rounds", "no_area"].contains(&end["reason"].as_str().unwrap()), "{end}");
     }
+    let enough = "--routability --capacity 1000,1000 --until global --json";
+    let placed = placefield(&[&"place", &aux, &"-o", &pl, &enough, &out]).assert().success();
+    let said = crate::said(&placed);
+    assert!(said.contains("round 0 is the result; every bin has enough tracks"), "{said}");
+    let end = &json_of(&out)["routability_end"];
+    assert_eq!((&end["result"], &end["reason"]), (&0.into(), &"no_overflow".into()));
+    let layers = "--routability --capacity metal2-metal4";
+    let mut layers = placefield(&[&"place", &aux, &"-o", &pl, &layers]);
+    let said = crate::said(&layers.assert().code(1));
+    assert!(said.contains("`metal2`: expected one of the LEF routing layers: no layers"), "{said}");
     placefield(&[&"place", &aux, &"-o", &pl, &"--routability-area 0.1"]).assert().code(2);
 }
 
