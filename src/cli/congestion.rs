@@ -21,7 +21,7 @@ pub(crate) struct CongestionArgs {
     #[arg(long, value_parser = convention(), value_name = "CONVENTION")]
     congestion: Option<Convention>,
     /// Routing tracks per layout unit across them, horizontal and vertical; or the LEF layers whose
-    /// tracks count, each with the share of them that wires may use: metal2-metal6:0.8,metal7
+    /// tracks count, each with the share of them that wires may use: metal1-metal6,metal1:0.2
     /// [default: all LEF layers]
     #[arg(long, value_name = "H,V|LAYERS", requires = "congestion")]
     capacity: Option<Tracks>,

@@ -124,8 +124,9 @@ pub enum Tracks {
     /// It is given.
     Capacity(Capacity),
     /// LEF layers by name, joined by commas: `LAYER` or `FIRST-LAST` in the library's order. Each
-    /// may end with `:SHARE`, the share of the tracks that wires may use, above 0 and at most 1.
-    /// Other layers have no tracks: `metal2-metal6:0.8,metal7`.
+    /// may end with `:SHARE`, the share of the tracks that wires may use, above 0 and at most 1. If
+    /// several include a layer, the last one counts, and layers that are not named have no tracks:
+    /// `metal1-metal6,metal1:0.2`.
     Layers(String),
 }
 
@@ -155,7 +156,7 @@ impl Tracks {
                 error(format!("layer `{name}`: expected one of the LEF routing layers: {names}"))
             })
         };
-        let mut counted: Vec<RoutingLayer> = Vec::new();
+        let mut shares = vec![0.0; layers.len()];
         for part in text.split(',') {
             let (names, share) = part.split_once(':').unwrap_or((part, "1"));
             let share = share.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
@@ -166,17 +167,18 @@ impl Tracks {
                 Some((first, last)) if index(names).is_none() => (known(first)?, known(last)?),
                 _ => (known(names)?, known(names)?),
             };
-            let range =
-                layers.get(first..=last).filter(|range| !range.is_empty()).ok_or_else(|| {
-                    error(format!("`{names}`: expected the lower layer before the higher one"))
-                })?;
-            counted.extend(range.iter().map(|layer| RoutingLayer {
-                pitch: layer.pitch.map(|pitch| pitch / share),
-                ..layer.clone()
-            }));
+            if first > last {
+                let reason = format!("`{names}`: expected the lower layer before the higher one");
+                return Err(error(reason));
+            }
+            shares[first..=last].fill(share);
         }
+        let counted = layers.iter().zip(shares).map(|(layer, share)| {
+            let pitch = layer.pitch.map(|pitch| pitch / share);
+            RoutingLayer { pitch, ..layer.clone() }
+        });
         let none = || error("expected layers with tracks in both directions".to_owned());
-        of(&counted).ok_or_else(none).map(Some)
+        of(&counted.collect::<Vec<_>>()).ok_or_else(none).map(Some)
     }
 }
 
@@ -441,6 +443,7 @@ mod tests {
         assert_eq!(tracks("metal1,metal2"), Ok([10.0, 5.0]));
         assert_eq!(tracks("metal2-metal3"), Ok([4.0, 5.0]));
         assert_eq!(tracks("metal1:0.2,metal2-metal3:0.5,metal-4"), Ok([4.0, 4.5]));
+        assert_eq!(tracks("metal1-metal-4,metal1:0.2"), Ok([6.0, 7.0]));
         assert_eq!(tracks("12.5,10"), Ok([12_500.0, 10_000.0]));
         let all = Tracks::capacity(None, &layers, Some(1000.0)).unwrap().unwrap();
         assert!((1000.0 * all.horizontal - 14.0).abs() < 1e-9, "{all:?}");

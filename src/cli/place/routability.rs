@@ -16,7 +16,7 @@ pub(super) struct RoutabilityArgs {
     #[arg(long)]
     routability: bool,
     /// Routing tracks per layout unit across them, horizontal and vertical; or the LEF layers whose
-    /// tracks count, each with the share of them that wires may use: metal2-metal6:0.8,metal7
+    /// tracks count, each with the share of them that wires may use: metal1-metal6,metal1:0.2
     /// [default: all LEF layers, or without LEF so many that a twentieth of the bins has too few]
     #[arg(long, value_name = "H,V|LAYERS", requires = "routability")]
     capacity: Option<Tracks>,

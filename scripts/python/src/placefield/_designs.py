@@ -578,7 +578,7 @@ def maps(design, x=None, y=None, kinds=("density",), grid=None, *, target_densit
     target_density, fillers, row_blockage, seed, pipeline : of the engine, as of `Engine`
     convention : whose formulas congestion follows, "circuitnet", "dreamplace" or "openroad"
     capacity : horizontal and vertical routing tracks per layout unit, or the LEF layers whose tracks count, each with
-        the share of them that wires may use: "metal2-metal6:0.8,metal7" (default: all LEF layers)
+        the share of them that wires may use: "metal1-metal6,metal1:0.2" (default: all LEF layers)
     dtype : "float32" or "float64" (default: that of `x`, or float32)
     threads : 0 takes all there are
 
