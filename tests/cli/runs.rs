@@ -65,9 +65,9 @@ fn several_placements_are_compared_with_the_first() {
     assert_eq!(out["placements"][2]["change"]["displacement"]["max"], 15.0);
     let table = run(&[&"diff", &tiny.aux(), &files, &"--bins 8x4"]);
     assert!(table.lines().any(|l| l.starts_with("heap ")), "{table}");
-    let rise: &[&dyn Words] = &[&"diff", &jsons, &"--max-hpwl-rise 1%"];
-    let said = failure(rise);
-    assert!(said.contains("far: HPWL rises by"), "{said}");
+    let longer = placefield(&[&"diff", &jsons, &"--max-hpwl-rise 1%"]).assert().code(1);
+    let text = said(&longer);
+    assert!(text.contains("far: HPWL rises by"), "{text}");
 }
 
 #[test]
