@@ -2,7 +2,7 @@
 
 use crate::tiny::Tiny;
 use crate::{
-    Words, failure, generated, json_of, names_in, placefield, run, run_json, text_of, texts,
+    Words, failure, generated, json_of, names_in, placefield, run, run_json, said, text_of, texts,
 };
 use serde_json::{Value, json};
 use std::path::PathBuf;
