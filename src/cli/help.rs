@@ -9,7 +9,6 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Input",
         &[
-            "from",
             "init",
             "keep-fillers",
             "lef",
@@ -20,7 +19,6 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "pl",
             "region",
             "row-blockage",
-            "to",
         ],
     ),
     (

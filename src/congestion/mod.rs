@@ -11,6 +11,7 @@ pub use figures::{DirectionFigures, Figures, WORST_SHARES, Worst};
 pub use grid::RoutingGrid;
 #[cfg(feature = "cuda")]
 pub(crate) use tables::Tables;
+pub(crate) use wires::risa;
 pub use wires::{Demand, Directions};
 
 use crate::design::{Design, DesignError};

@@ -167,7 +167,7 @@ impl<'a> PlacedNets<'a> {
 
 /// Returns the wire that a net of so many pins needs over half the perimeter of its box (Cheng,
 /// "RISA", ICCAD 1994, table 1), from 46 pins on as for 46 to 50.
-fn risa(pins: usize) -> f64 {
+pub(crate) fn risa(pins: usize) -> f64 {
     const UP_TO_10: [f64; 7] = [1.0828, 1.1536, 1.2206, 1.2823, 1.3385, 1.3991, 1.4493];
     const BY_5: [f64; 8] = [1.6899, 1.8924, 2.0743, 2.2334, 2.3892, 2.5356, 2.6625, 2.7933];
     match pins {

@@ -400,6 +400,7 @@ impl Global {
         let mut state = Routability::new(charge, netlist, &wanted).map_err(FlowError::from)?;
         charge.set_movable_positions(design, &self.x, &self.y);
         let mut round = state.measure(design).map_err(FlowError::from)?;
+        rounds.capacity = state.capacity();
         let (mut x, mut y) = (self.x.clone(), self.y.clone());
         let (mut best, mut best_round, mut stopped) = (self, round, false);
         let reason = loop {

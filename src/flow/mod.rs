@@ -95,7 +95,7 @@ use crate::place::{
     Backend, Checkpoint, Outcome, PlaceError, PlaceOptions, Placer, Record, limits, placement_bins,
 };
 use crate::real::Precision;
-use crate::refine::{self, RefineError, RefineOptions};
+use crate::refine::{self, RefineError, RefineOptions, WirePrice};
 use crate::rows::RowsError;
 use crate::warning::{Warning, WarningCode};
 use crate::wirelength::Netlist;
@@ -848,7 +848,14 @@ impl Placed {
                 host.refining(progress);
                 ended(host, options.deadline)
             };
-            let refine = RefineOptions { origin, ..options.refine };
+            let wire_price =
+                options.routability.filter(|of| of.price > 0.0).zip(self.rounds.capacity);
+            let wire_price = wire_price.map(|(of, capacity)| WirePrice {
+                grid: charge.grid(),
+                capacity,
+                price: of.price,
+            });
+            let refine = RefineOptions { origin, wire_price, ..options.refine };
             self.stages.refine(design, &refine, charge, before, &mut watch)?;
         }
         Ok(())

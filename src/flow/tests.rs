@@ -1,6 +1,7 @@
 //! Whole placements of small designs on the CPU.
 
 use super::*;
+use crate::congestion::{Capacity, CongestionMaps, CongestionOptions, RoutingGrid};
 use crate::cpu::engine::CpuEngine;
 use crate::design::{Master, MasterClass, Nets, NodeKind, Nodes, Orientation, Row, Symmetry};
 use crate::engine::EngineOptions;
@@ -360,6 +361,24 @@ fn variants_differ_from_what_is_asked_for() {
 }
 
 /// A host that weighs nets anew makes wirelengths that do not compare.
+#[test]
+fn wire_beyond_the_tracks_has_its_price_in_the_detailed_stage() {
+    let capacity = Capacity { horizontal: 0.3, vertical: 0.3 };
+    let excess = |price: f64| {
+        let mut design = design(0);
+        let rounds = RoutabilityOptions { capacity: Some(capacity), price, ..Default::default() };
+        let options = FlowOptions { routability: Some(rounds), ..FlowOptions::default() };
+        let placed = placed(&mut design, &options, &mut OnCpu::default());
+        assert!(placed.stages.stages.detailed.is_some());
+        let grid = BinGrid::new(design.die().unwrap(), 16, 16).unwrap();
+        let options = CongestionOptions::default().capacity(Some(capacity));
+        let maps = CongestionMaps::of(&design, &RoutingGrid::from(&grid), &options).unwrap();
+        maps.figures(&RoutingGrid::from(&grid)).overflow.unwrap()
+    };
+    let (free, dear) = (excess(0.0), excess(10.0));
+    assert!(dear < 0.9 * free, "{free} {dear}");
+}
+
 #[test]
 fn no_variant_is_placed_by_other_net_weights() {
     let mut host = OnCpu { critical: Some(7), ..OnCpu::default() };

@@ -61,6 +61,9 @@ pub struct RoutabilityOptions {
     pub least_added: f64,
     /// Bins of the placement along each axis that make one bin in which demand is counted; from 1.
     pub bins: usize,
+    /// What wire beyond the tracks of a bin of the placement costs in detailed placement, as
+    /// [`WirePrice::price`](crate::refine::WirePrice::price).
+    pub price: f64,
     /// How freely cells move in a round:
     /// [`PlaceOptions::warm_overflow`](super::PlaceOptions::warm_overflow).
     pub warm_overflow: f64,
@@ -73,11 +76,12 @@ impl Default for RoutabilityOptions {
             capacity: None,
             crowded: 0.05,
             exponent: 2.0,
-            most_growth: 2.0,
+            most_growth: 1.15,
             most_in_all: 2.5,
             most_added: 0.1,
             least_added: 0.002,
-            bins: 4,
+            bins: 2,
+            price: 1.0,
             warm_overflow: 0.6,
         }
     }
@@ -94,6 +98,7 @@ impl RoutabilityOptions {
             ("exponent", self.exponent),
             ("most_added", self.most_added),
             ("least_added", self.least_added),
+            ("price", self.price),
         ];
         check_range(0.0..=f64::MAX, "a finite number, at least 0", &at_least_0)?;
         let tracks = self.capacity.map(|Capacity { horizontal, vertical }| {
@@ -195,6 +200,8 @@ pub struct Rounds {
     pub rounds: Vec<Round>,
     /// How the rounds ended, if they were requested.
     pub end: Option<RoundsEnd>,
+    /// The tracks that demand was compared with, if there are rounds.
+    pub capacity: Option<Capacity>,
 }
 
 /// Cells that grow from one round to the next.
@@ -305,6 +312,11 @@ impl Routability {
             worst_utilization: figures.worst_utilization.expect("the capacity is known"),
             added_area: self.added() / self.own.movable_area(),
         })
+    }
+
+    /// Returns the tracks that demand is compared with, if they are known.
+    pub fn capacity(&self) -> Option<Capacity> {
+        self.capacity
     }
 
     /// Grows the cells by the last measurement, `round`, or says why another round is not worth it

@@ -57,14 +57,14 @@ impl<'a> Host<'a> {
     /// wirelength saved by all of them together.
     ///
     /// Each turn makes every remaining proposal that conflicts with no earlier one. If bins must
-    /// not be filled too far, proposals are made one after the other.
+    /// not be filled too far or their tracks are few, proposals are made one after the other.
     fn commit_independent(&mut self, found: &[Lists<Change>]) -> f64 {
         let proposals = (0u32..).zip(found.iter().flat_map(Lists::iter));
         let mut waiting: Vec<(u32, &[Change])> =
             proposals.filter(|(_, changes)| !changes.is_empty()).collect();
         let trials = &self.trials;
         let mut gain = 0;
-        if self.state.density.is_some() {
+        if self.state.density.is_some() || self.state.crowding.is_some() {
             for (_, changes) in waiting.drain(..) {
                 gain += i128::from(trials.with(|trial| self.state.apply(changes, trial)));
             }
@@ -112,6 +112,7 @@ impl<'a> Host<'a> {
 
 impl Engine for Host<'_> {
     fn begin(&mut self, pass: Pass) -> Result<usize, String> {
+        self.state.reweigh();
         let (state, cells) = (&self.state, self.state.cells.len());
         let (tasks, count) = match pass {
             Pass::Swap => (Of::Swap, cells),

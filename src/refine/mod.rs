@@ -60,6 +60,7 @@
 //! ```
 
 mod claims;
+mod crowding;
 mod density;
 mod host;
 mod insert;
@@ -79,6 +80,8 @@ use crate::legality::{self, LegalityError, LegalityOptions, Violation};
 use crate::parallel;
 use crate::rows::{RowsError, Sites};
 use crate::setters::setters;
+use crowding::Crowding;
+pub use crowding::WirePrice;
 use host::Host;
 pub use medians::to_medians;
 use state::{Spot, State};
@@ -120,6 +123,9 @@ pub struct RefineOptions<'a> {
     /// they already are; none by default. At a target density of 1 every legal placement satisfies
     /// this.
     pub density: Option<&'a Charge>,
+    /// What wire beyond the tracks of its bin costs; nothing by default. With a price cells move if
+    /// that lowers wirelength and cost together, even if wires get longer.
+    pub wire_price: Option<WirePrice>,
     /// Largest distance of cells from their first positions, |Δx| + |Δy| in row heights; no limit
     /// by default.
     pub max_displacement: Option<f64>,
@@ -133,7 +139,7 @@ pub struct RefineOptions<'a> {
     /// CPU, even if a device refines.
     pub insert_up_to: usize,
     /// The device that refines, with the same result as the CPU; none by default. The CPU refines
-    /// if the device cannot: with cells on several lattices of sites, with `density`, with
+    /// if the device cannot: with cells on several lattices of sites, with `density`, `wire_price` or
     /// `no_one_site_gaps`, or if the device lacks memory.
     pub device: Option<&'a dyn Device>,
 }
@@ -146,6 +152,7 @@ impl Default for RefineOptions<'_> {
             mirror: true,
             padding: 0,
             density: None,
+            wire_price: None,
             max_displacement: None,
             origin: None,
             no_one_site_gaps: false,
@@ -165,6 +172,8 @@ impl<'a> RefineOptions<'a> {
         mirror: bool,
         /// Sets the number of free sites on each side of a cell.
         padding: u32,
+        /// Sets what wire beyond the tracks of its bin costs.
+        wire_price: Option<WirePrice>,
         /// Sets the largest distance of cells from their first positions, in row heights.
         max_displacement: Option<f64>,
         /// Sets whether new gaps of one site are forbidden.
@@ -276,6 +285,9 @@ pub enum RefineError {
         /// The number.
         value: f64,
     },
+    /// The price of wire beyond the tracks is not finite or below 0.
+    #[error("price of wire {0}: expected a finite number, at least 0")]
+    BadPrice(f64),
     /// The device failed.
     #[error("{0}")]
     Device(String),
@@ -299,9 +311,16 @@ pub fn refine(
     let legality = legality::check(design, &LegalityOptions::default())?;
     let nets = design.nets.as_ref().ok_or(DesignError::NoNets)?;
     check_numbers(nets)?;
+    if let Some(WirePrice { price: value, .. }) = options.wire_price
+        && !(value.is_finite() && value >= 0.0)
+    {
+        return Err(RefineError::BadPrice(value));
+    }
     if let (false, Some(worst)) = (legality.is_legal(), legality.worst.first()) {
         return Err(RefineError::NotLegal(*worst));
     }
+    let crowding = |price| Crowding::new(design, price);
+    let mut crowding = options.wire_price.as_ref().map(crowding).transpose()?;
     let hpwl = design.hpwl().map_or(0.0, |hpwl| hpwl.weighted);
     let mut refined = Refined {
         placement: Placement::default(),
@@ -325,6 +344,7 @@ pub fn refine(
             if state.cells.is_empty() || refined.interrupted {
                 continue;
             }
+            state.crowding = crowding.take();
             let device = on_device(&state, sites.lattices().len(), options);
             let of_device = device.transpose().unwrap_or_else(|why| {
                 refined.not_on_device = Some(why);
@@ -358,6 +378,7 @@ pub fn refine(
                 state = rounds.run_on_host(state, &plan)?;
             }
             refined.moved += setup::write_back(&state, &mut still.placement);
+            crowding = state.crowding;
         }
         refined.placement = still.placement;
         Ok(refined)
@@ -519,6 +540,7 @@ fn on_device(
     let reasons = [
         (lattices > 1, "cells stand on several lattices of sites"),
         (options.density.is_some(), "bins have a target density"),
+        (options.wire_price.is_some(), "wire beyond the tracks has a price"),
         (options.no_one_site_gaps, "gaps of one site are forbidden"),
     ];
     let begin = |device: &dyn Device| match reasons.into_iter().find(|(is, _)| *is) {

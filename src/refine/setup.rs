@@ -73,7 +73,8 @@ pub(super) fn state(
                 items[start[node] as usize..start[node + 1] as usize].first().copied()
             });
             state.wires = Wires::new(design, nets, &cell_of, state.cells.len());
-            design.die().iter().for_each(|die| state.wires.count_in_units(*die, shift::RUN));
+            let most = options.wire_price.map_or(1.0, |of| of.most_factor());
+            design.die().iter().for_each(|die| state.wires.count_in_units(*die, shift::RUN, most));
             state.least_gain = ROUNDING * state.wires.hpwl() / design.nodes.len().max(1) as f64;
             let origins = parallel::map(state.cells.len(), |cell| {
                 let Cell { node, home, .. } = state.cells[cell];
@@ -176,6 +177,7 @@ impl Start<'_> {
             cells: Vec::new(),
             kinds: Vec::new(),
             density: None,
+            crowding: None,
             limit: f64::INFINITY,
             no_one_site_gaps: false,
             least_gain: 0.0,

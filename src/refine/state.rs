@@ -1,9 +1,10 @@
 //! A legal placement that stays legal: cells on rows, and the wires between them.
 
 use super::claims::Claim;
+use super::crowding::Crowding;
 use super::density::Density;
 use super::update::{AT_ONCE, update};
-use super::wires::{Moved, Pose, Scratch, Wires};
+use super::wires::{Moved, Pose, Scratch, Wires, length};
 use crate::parallel;
 use crate::rows::{Access, Exchange, Occupant, RowCells, Sites, Span, limited};
 use rayon::prelude::*;
@@ -101,6 +102,8 @@ pub(crate) struct State {
     pub(crate) kinds: Vec<Kind>,
     /// The bins that must not be filled too far, if there are any.
     pub(super) density: Option<Density>,
+    /// The bins whose tracks wires must not exceed freely, if there are any.
+    pub(super) crowding: Option<Crowding>,
     /// Largest distance of a cell from its origin, layout units.
     pub(crate) limit: f64,
     /// Whether new gaps of one site are forbidden.
@@ -269,11 +272,30 @@ impl State {
         self.wires.length_of_units(i128::from(units)) > self.least_gain
     }
 
-    /// Makes these changes if all of them together are legal and shorten the wires. Returns the
-    /// gain in units, or 0 if nothing was changed.
+    /// Makes these changes if all of them together are legal and shorten the wires. If wire beyond
+    /// the tracks has a price, they must also lower wirelength and cost together. Returns the gain
+    /// in units, or 0 if nothing was changed.
     pub(crate) fn apply(&mut self, changes: &[Change], trial: &mut Trial) -> i64 {
-        let gain = self.gain(changes, trial);
-        if !self.is_gain(gain) || !self.is_legal(changes) || !self.fills(trial) {
+        let mut gain = self.gain(changes, trial);
+        if !self.is_gain(gain) || !self.is_legal(changes) {
+            return 0;
+        }
+        let mut is_worth = true;
+        if let Some(crowding) = &mut self.crowding {
+            let mut shorter = 0.0;
+            self.wires.changed_boxes(&trial.moves, &mut trial.scratch, |of| {
+                shorter += of.weight * (length(of.before) - length(of.after));
+                crowding.add(-of.weight * of.wires, of.before);
+                crowding.add(of.weight * of.wires, of.after);
+            });
+            is_worth = shorter - crowding.cost() > self.least_gain;
+            gain = self.wires.units_of_length(shorter);
+        }
+        let is_made = is_worth && self.fills(trial);
+        if let Some(crowding) = &mut self.crowding {
+            crowding.end(is_made);
+        }
+        if !is_made {
             return 0;
         }
         for change in changes {
@@ -286,6 +308,13 @@ impl State {
             self.wires.apply(step);
         }
         gain
+    }
+
+    /// Sets the weights of nets for searches by the present crowding, if that has a price.
+    pub(super) fn reweigh(&mut self) {
+        if let Some(crowding) = &self.crowding {
+            self.wires.reweigh(|wires, sides| crowding.factor(wires, sides));
+        }
     }
 
     /// Returns the units by which these changes shorten the wires, or 0 if they are not legal or do

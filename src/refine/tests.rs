@@ -1,5 +1,6 @@
 use super::*;
 use crate::charge::ChargeOptions;
+use crate::congestion::{Capacity, Convention, Demand, Directions, RoutingGrid};
 use crate::design::{Fence, NodeKind, Orientation, Row, Symmetry};
 use crate::grid::{BinGrid, Rect};
 use rand::{RngExt, SeedableRng};
@@ -177,6 +178,13 @@ fn insertion_makes_wires_shorter() {
     assert!(with_it < 0.99 * without, "{with_it}, without insertion {without}");
 }
 
+fn state_of(design: &Design, options: &RefineOptions<'_>) -> State {
+    let (still, nets) = (setup::without_nets(design), design.nets.as_ref().unwrap());
+    let sites = Sites::new(&still).unwrap();
+    let legality = legality::check(design, &LegalityOptions::default()).unwrap();
+    setup::state(&still, nets, &sites, 0, legality.orientations_assigned, options).unwrap()
+}
+
 /// The CPU's state after a device's placement.
 #[test]
 fn a_state_goes_to_any_legal_placement() {
@@ -185,14 +193,7 @@ fn a_state_goes_to_any_legal_placement() {
         let options = RefineOptions::default().mirror(false);
         let refined = refine(&design, &options, &mut go_on).unwrap();
         let after = with(&design, &refined.placement);
-        let state_of = |design: &Design| {
-            let (still, nets) = (setup::without_nets(design), design.nets.as_ref().unwrap());
-            let sites = Sites::new(&still).unwrap();
-            let legality = legality::check(design, &LegalityOptions::default()).unwrap();
-            let turned = legality.orientations_assigned;
-            setup::state(&still, nets, &sites, 0, turned, &options).unwrap()
-        };
-        let (mut state, expected) = (state_of(&design), state_of(&after));
+        let (mut state, expected) = (state_of(&design, &options), state_of(&after, &options));
         // Cells are numbered in another order.
         let spot_of = |node: u32| {
             expected.cells.iter().find(|cell| cell.node == node).map(|cell| cell.spot).unwrap()
@@ -213,11 +214,14 @@ fn a_state_goes_to_any_legal_placement() {
 fn threads_do_not_change_a_bit() {
     for kind in kinds().step_by(5) {
         let design = design(kind);
-        let refined = [1, 2, 5].map(|threads| {
-            on_threads(threads, || refine(&design, &RefineOptions::default(), &mut go_on).unwrap())
-        });
-        assert_eq!(refined[0], refined[1]);
-        assert_eq!(refined[0], refined[2]);
+        for wire_price in [None, Some(few_tracks(&design, 1.0))] {
+            let options = RefineOptions::default().wire_price(wire_price);
+            let refined = [1, 2, 5].map(|threads| {
+                on_threads(threads, || refine(&design, &options, &mut go_on).unwrap())
+            });
+            assert_eq!(refined[0], refined[1]);
+            assert_eq!(refined[0], refined[2]);
+        }
     }
 }
 
@@ -285,6 +289,90 @@ fn bins_are_not_filled_beyond_their_target() {
         }
         let free = refine(&RefineOptions::default());
         assert!(free.iter().zip(&before).any(|(free, before)| *free > before.max(0.6) + 0.01));
+    }
+}
+
+/// Returns 7 × 6 bins with tracks for the mean wire of `design`, and twice the tracks for vertical
+/// wire.
+fn few_tracks(design: &Design, price: f64) -> WirePrice {
+    let grid = BinGrid::new(design.die().unwrap(), 7, 6).unwrap();
+    let [horizontal, vertical] = wires(design, &grid);
+    let mean = |wires: &[f64]| wires.iter().sum::<f64>() / wires.len() as f64;
+    let capacity = Capacity { horizontal: mean(&horizontal), vertical: 2.0 * mean(&vertical) };
+    WirePrice { grid, capacity, price }
+}
+
+fn wires(design: &Design, grid: &BinGrid) -> [Vec<f64>; 2] {
+    let demand = Demand::of(design, &RoutingGrid::from(grid), Convention::DreamPlace).unwrap();
+    let Directions { horizontal, vertical } = demand.total();
+    [horizontal, vertical].map(|map| map.as_slice().to_vec())
+}
+
+/// Length of all wire beyond the tracks.
+fn beyond(design: &Design, price: &WirePrice) -> f64 {
+    let [horizontal, vertical] = wires(design, &price.grid);
+    let over = |wires: &[f64], tracks| wires.iter().map(|w| f64::max(0.0, w - tracks)).sum::<f64>();
+    let Capacity { horizontal: across, vertical: up } = price.capacity;
+    (over(&horizontal, across) + over(&vertical, up)) * price.grid.bin_area()
+}
+
+#[test]
+fn wire_beyond_the_tracks_has_its_price() {
+    let mut sums = [0.0; 3];
+    for kind in kinds() {
+        let design = design(kind);
+        let refined = |price| {
+            let wire_price = (price > 0.0).then(|| few_tracks(&design, price));
+            let options = RefineOptions::default().wire_price(wire_price);
+            let refined = refine(&design, &options, &mut go_on).unwrap();
+            let after = with(&design, &refined.placement);
+            let hpwl = after.hpwl().unwrap().weighted;
+            assert!((hpwl - refined.hpwl_after).abs() < 1e-9 * refined.hpwl_before);
+            assert!(legality::check(&after, &LegalityOptions::default()).unwrap().is_legal());
+            let price = few_tracks(&design, price);
+            let cost = |design: &Design| price.price * beyond(design, &price);
+            let before = refined.hpwl_before + cost(&design);
+            assert!(hpwl + cost(&after) <= before * (1.0 + 1e-9), "seed {}", kind.seed);
+            beyond(&after, &price)
+        };
+        for (sum, price) in sums.iter_mut().zip([0.0, 1.0, 10.0]) {
+            *sum += refined(price);
+        }
+    }
+    assert!(sums[1] < 0.9 * sums[0] && sums[2] < 0.9 * sums[1], "{sums:?}");
+}
+
+#[test]
+fn the_wire_of_bins_follows_every_move() {
+    for kind in kinds().step_by(3) {
+        let design = design(kind);
+        let price = few_tracks(&design, 2.0);
+        let options = RefineOptions::default().wire_price(Some(price));
+        let mut state = state_of(&design, &options);
+        state.crowding = Some(Crowding::new(&design, &price).unwrap());
+        let stops = AtomicBool::new(false);
+        let mut host = Host::new(state, &stops);
+        let mut after = design.clone();
+        for pass in [Pass::Swap, Pass::Reorder(0), Pass::Shift(0), Pass::Mirror] {
+            let count = host.begin(pass).unwrap();
+            host.batch(Tasks { all: count, apart: 1, first: 0, count }).unwrap();
+        }
+        assert!(setup::write_back(&host.state, &mut after.placement) > 0);
+        let now = Crowding::new(&after, &price).unwrap();
+        let followed = host.state.crowding.as_ref().unwrap().beyond().iter().flatten();
+        for (followed, now) in followed.zip(now.beyond().iter().flatten()) {
+            assert!((followed - now).abs() < 1e-9, "seed {}: {followed} {now}", kind.seed);
+        }
+    }
+}
+
+#[test]
+fn prices_that_are_no_numbers_are_refused() {
+    let design = design(Kind { full: 0.3, ..Kind::default() });
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        let options = RefineOptions::default().wire_price(Some(few_tracks(&design, bad)));
+        let refused = refine(&design, &options, &mut go_on);
+        assert!(matches!(refused, Err(RefineError::BadPrice(_))), "{refused:?}");
     }
 }
 

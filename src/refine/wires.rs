@@ -6,9 +6,10 @@
 //! for any number of pins.
 
 use super::update::{AT_ONCE, update};
+use crate::congestion::risa;
 use crate::design::{Design, Nets};
 use crate::grid::Rect;
-use crate::parallel::{self, chunks_mut, group, group_of_items};
+use crate::parallel::{self, chunks_mut, each_mut, group, group_of_items};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,6 +49,17 @@ struct Pin {
     sides: Sides,
 }
 
+/// A net whose box moves change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChangedBox {
+    /// Its weight in the design.
+    pub(crate) weight: f64,
+    /// Its wire over the half perimeter of its box.
+    pub(crate) wires: f64,
+    pub(crate) before: Sides,
+    pub(crate) after: Sides,
+}
+
 /// A net's part of a cell: the box of its pins on the die.
 #[derive(Clone, Copy, Debug)]
 struct Member {
@@ -83,6 +95,10 @@ pub(crate) struct Wires {
     fixed: Vec<Sides>,
     extremes: Vec<Extremes>,
     weight: Vec<f64>,
+    /// By net, all its pins.
+    pins_of_net: Vec<u32>,
+    /// The weights of the design, if those in use are others ([`Wires::reweigh`]).
+    own_weight: Vec<f64>,
     poses: Vec<Pose>,
     /// By cell.
     slopes: Vec<StoredSlopes>,
@@ -244,6 +260,7 @@ struct Part {
     ends: Vec<u32>,
     fixed: Vec<Sides>,
     weight: Vec<f64>,
+    pins: Vec<u32>,
     constant: f64,
 }
 
@@ -283,6 +300,7 @@ impl Part {
         self.ends.push(self.members.len() as u32);
         self.fixed.push(fixed);
         self.weight.push(weight);
+        self.pins.push(nets.pins_of(net).len() as u32);
     }
 }
 
@@ -303,7 +321,7 @@ pub(crate) fn larger(a: Sides, b: Sides) -> Sides {
 
 /// Returns half the perimeter of the box.
 #[inline(always)]
-fn length(sides: Sides) -> f64 {
+pub(crate) fn length(sides: Sides) -> f64 {
     (sides[0] + sides[1]) + (sides[2] + sides[3])
 }
 
@@ -410,6 +428,7 @@ impl Wires {
             first += part.members.len() as u32;
             wires.constant += part.constant;
         }
+        wires.pins_of_net = parts.iter().flat_map(|part| part.pins.iter().copied()).collect();
         let (mut members, mut fixed, mut weight) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts {
             members.push(part.members);
@@ -573,8 +592,8 @@ impl Wires {
     }
 
     /// Sets the units of sums, for at most this many cells that are moved together and stay on
-    /// `die`.
-    pub(crate) fn count_in_units(&mut self, die: Rect, cells: usize) {
+    /// `die`. Weights may grow by `factor`.
+    pub(crate) fn count_in_units(&mut self, die: Rect, cells: usize, factor: f64) {
         let of_cells = parallel::map_blocks(self.poses.len(), CELLS_AT_ONCE, |range| {
             range.fold((0.0, 0.0), |(reach, heaviest): (f64, f64), cell| {
                 let pins = self.pins_of(cell as u32);
@@ -587,7 +606,7 @@ impl Wires {
             of_cells.into_iter().fold((0.0, 0.0), |a, b| (f64::max(a.0, b.0), f64::max(a.1, b.1)));
         let die = [die.xh, -die.xl, die.yh, -die.yl].map(|side| side + reach);
         let longest = length(self.fixed.iter().fold(die, |all, fixed| larger(all, *fixed)));
-        let weight = heaviest * cells as f64;
+        let weight = factor * heaviest * cells as f64;
         let units = |bits: f64, most: f64| match most > 0.0 {
             true => (bits - most.log2().ceil()).clamp(-960.0, 960.0).exp2(),
             false => 1.0,
@@ -605,8 +624,42 @@ impl Wires {
     pub(crate) fn gain(&self, moves: &[Moved], scratch: &mut Scratch) -> i64 {
         let Scratch { touched, nets } = scratch;
         nets.clear();
-        self.touch(moves.iter().map(|step| step.cell), touched);
         let mut gain = 0;
+        self.each_net(moves, touched, |net, sides, changes| {
+            nets.push((net as u32, changes));
+            let extremes = &self.extremes[net];
+            let shorter = extremes[0].weight * (length(whole(extremes)) - length(sides));
+            gain += (shorter * self.units.length) as i64;
+        });
+        gain
+    }
+
+    /// Calls `visit` for every net whose box these moves change. No cell is moved twice.
+    pub(crate) fn changed_boxes(
+        &self,
+        moves: &[Moved],
+        scratch: &mut Scratch,
+        mut visit: impl FnMut(ChangedBox),
+    ) {
+        self.each_net(moves, &mut scratch.touched, |net, after, changes| {
+            let before = whole(&self.extremes[net]);
+            if changes && before != after {
+                let (weight, wires) = (self.own_weight(net), self.wires_of(net));
+                visit(ChangedBox { weight, wires, before, after });
+            }
+        });
+    }
+
+    /// Calls `visit` for every net of the moved cells with its number, its box after these moves,
+    /// and whether they would change which cells are outermost, or how far out they are.
+    #[inline(always)]
+    fn each_net(
+        &self,
+        moves: &[Moved],
+        touched: &mut Touched,
+        mut visit: impl FnMut(usize, Sides, bool),
+    ) {
+        self.touch(moves.iter().map(|step| step.cell), touched);
         for (net, pins) in touched.nets() {
             let extremes = &self.extremes[net];
             let mut rest = pins.clone();
@@ -627,11 +680,40 @@ impl Wires {
                 changes |= axes.any(|(axis, sides)| axis.names(step.cell) || axis.reaches(sides));
                 sides = larger(sides, of_cell);
             }
-            nets.push((net as u32, changes));
-            let shorter = extremes[0].weight * (length(whole(extremes)) - length(sides));
-            gain += (shorter * self.units.length) as i64;
+            visit(net, sides, changes);
         }
-        gain
+    }
+
+    /// Returns the weight of a net in the design.
+    fn own_weight(&self, net: usize) -> f64 {
+        *self.own_weight.get(net).unwrap_or(&self.weight[net])
+    }
+
+    /// Returns the wire of a net over the half perimeter of its box.
+    fn wires_of(&self, net: usize) -> f64 {
+        risa(self.pins_of_net[net] as usize)
+    }
+
+    /// Multiplies the weights of the design by `factor`, a function of the wire of a net over the
+    /// half perimeter of its box, and of the box.
+    pub(crate) fn reweigh(&mut self, factor: impl Fn(f64, Sides) -> f64 + Sync) {
+        if self.own_weight.is_empty() {
+            self.own_weight.clone_from(&self.weight);
+        }
+        self.weight = parallel::map(self.weight.len(), |net| {
+            let sides = whole(&self.extremes[net]);
+            self.own_weight[net] * factor(self.wires_of(net), sides)
+        });
+        let Wires { weight, extremes, slopes, .. } = self;
+        parallel::for_each(each_mut(extremes), |net, axes| {
+            axes.iter_mut().for_each(|axis| axis.weight = weight[net]);
+        });
+        parallel::for_each(each_mut(slopes), |_, slopes| *slopes.is_current.get_mut() = false);
+    }
+
+    /// Returns the units of a weighted length.
+    pub(crate) fn units_of_length(&self, length: f64) -> i64 {
+        (length * self.units.length) as i64
     }
 
     /// Returns the weighted length of this many units.

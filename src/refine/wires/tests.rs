@@ -64,7 +64,7 @@ fn gains_are_what_the_whole_length_says() {
             (0..CELLS + 4).map(|k| (k < CELLS).then_some(k as u32)).collect();
         let nets = design.nets.clone().unwrap();
         let mut wires = Wires::new(&design, &nets, &cell_of, CELLS);
-        wires.count_in_units(Rect::at(-1e3, -1e3, 2e3, 2e3), 4);
+        wires.count_in_units(Rect::at(-1e3, -1e3, 2e3, 2e3), 4, 1.0);
         let (mut scratch, mut without) = (Scratch::default(), CellNets::default());
         for _ in 0..50 {
             let before = design.hpwl().unwrap().weighted;

@@ -1,0 +1,160 @@
+//! The price of wire beyond the tracks of its bin.
+//!
+//! A refinement with a price P minimises
+//!
+//! ```text
+//! Σ weight · HPWL + P · Σ_bins Σ_directions max(0, demand − capacity) · area
+//! ```
+//!
+//! The second sum is the length of all wire beyond the tracks. Demand is that of
+//! [`Convention::DreamPlace`]: a net of weight w with a box of width W and height H has w · r · W of
+//! horizontal and w · r · H of vertical wire, spread evenly over the box. r is the wire over the
+//! half perimeter of a net with this number of pins.
+//!
+//! Searches for better positions know net weights alone. So they search with the weights
+//!
+//! ```text
+//! weight · (1 + P · r · (W · crowded_h + H · crowded_v) / (W + H))
+//! ```
+//!
+//! of the placement before a pass, where `crowded` are the shares of the box in bins with too few
+//! tracks. The moves that they find are made one after the other, if each lowers the sum above.
+
+use super::wires::Sides;
+use crate::charge::overlap::{Axis, Span};
+use crate::congestion::{Capacity, Convention, Demand, RoutingGrid, risa};
+use crate::design::{Design, DesignError};
+use crate::grid::BinGrid;
+
+/// Tracks in bins, and what wire beyond them costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WirePrice {
+    /// The bins.
+    pub grid: BinGrid,
+    /// Their tracks.
+    pub capacity: Capacity,
+    /// A unit of wire beyond the tracks costs as much as this number of units of wirelength; a
+    /// finite number, at least 0.
+    pub price: f64,
+}
+
+impl WirePrice {
+    /// Returns the largest factor of the weight of a net.
+    pub(super) fn most_factor(&self) -> f64 {
+        1.0 + self.price * risa(usize::MAX)
+    }
+}
+
+/// The wire of every bin, and the changes that a move would make.
+#[derive(Clone, Debug)]
+pub(super) struct Crowding {
+    axes: (Axis, Axis),
+    /// Bins along y, the number in one column.
+    ny: usize,
+    /// Width and height of a bin.
+    bin: [f64; 2],
+    price: f64,
+    /// By bin, demand minus capacity of horizontal and of vertical wire.
+    beyond: Vec<[f64; 2]>,
+    /// By bin, the change of demand; zero but for bins in `changed`.
+    change: Vec<[f64; 2]>,
+    /// The bins whose demand the move changes, some several times.
+    changed: Vec<usize>,
+}
+
+/// Width and height of a box.
+fn size([right, left, top, bottom]: Sides) -> [f64; 2] {
+    [right + left, top + bottom]
+}
+
+impl Crowding {
+    /// Returns the bins of `price` with the wires of `design` in its placement.
+    pub(super) fn new(design: &Design, price: &WirePrice) -> Result<Self, DesignError> {
+        let WirePrice { grid, capacity, price } = *price;
+        let demand = Demand::of(design, &RoutingGrid::from(&grid), Convention::DreamPlace)?.total();
+        let wires = demand.horizontal.as_slice().iter().zip(demand.vertical.as_slice());
+        let beyond = wires.map(|(h, v)| [h - capacity.horizontal, v - capacity.vertical]);
+        Ok(Crowding {
+            axes: Axis::of(&grid),
+            ny: grid.ny(),
+            bin: [grid.bin_x(), grid.bin_y()],
+            price,
+            beyond: beyond.collect(),
+            change: vec![[0.0; 2]; grid.bins()],
+            changed: Vec::new(),
+        })
+    }
+
+    /// Returns the bins that a box covers; `None` without width or height, as there is no demand.
+    fn covered(&self, [right, left, top, bottom]: Sides) -> Option<[Span; 2]> {
+        let x = self.axes.0.span(-left, right + left)?;
+        let y = self.axes.1.span(-bottom, top + bottom)?;
+        Some([x, y])
+    }
+
+    /// Returns the factor of the weight of a net for searches. `wires` is its wire over the half
+    /// perimeter of its box.
+    pub(super) fn factor(&self, wires: f64, sides: Sides) -> f64 {
+        let Some([x, y]) = self.covered(sides) else { return 1.0 };
+        let (mut crowded, mut all) = ([0.0; 2], 0.0);
+        for i in x.first..=x.last {
+            for j in y.first..=y.last {
+                let area = x.of_bin(i) * y.of_bin(j);
+                all += area;
+                let beyond = self.beyond[i * self.ny + j];
+                for (crowded, beyond) in crowded.iter_mut().zip(beyond) {
+                    *crowded += if beyond > 0.0 { area } else { 0.0 };
+                }
+            }
+        }
+        let [width, height] = size(sides);
+        let share = (width * crowded[0] + height * crowded[1]) / (all * (width + height));
+        1.0 + self.price * wires * share.clamp(0.0, 1.0)
+    }
+
+    /// Adds a net with this much wire over its half perimeter to the changes of a move; a negative
+    /// number removes it.
+    pub(super) fn add(&mut self, wires: f64, sides: Sides) {
+        let Some([x, y]) = self.covered(sides) else { return };
+        let [width, height] = size(sides);
+        for i in x.first..=x.last {
+            for j in y.first..=y.last {
+                let (along_x, along_y) = (x.of_bin(i), y.of_bin(j));
+                let bin = i * self.ny + j;
+                // The bounds are for boxes whose sides are rounding errors.
+                self.change[bin][0] += wires * along_x * (along_y / height).min(1.0 / self.bin[1]);
+                self.change[bin][1] += wires * along_y * (along_x / width).min(1.0 / self.bin[0]);
+                self.changed.push(bin);
+            }
+        }
+    }
+
+    /// Returns what the changes cost, layout units: the price of the wire that is then beyond the
+    /// tracks minus the price of that now.
+    pub(super) fn cost(&mut self) -> f64 {
+        self.changed.sort_unstable();
+        self.changed.dedup();
+        let of_bin = |&bin: &usize| {
+            let directions = self.beyond[bin].into_iter().zip(self.change[bin]);
+            directions.map(|(beyond, by)| (beyond + by).max(0.0) - beyond.max(0.0)).sum::<f64>()
+        };
+        let more: f64 = self.changed.iter().map(of_bin).sum();
+        self.price * more * self.bin[0] * self.bin[1]
+    }
+
+    /// Ends a move, whose changes are made or not.
+    pub(super) fn end(&mut self, is_made: bool) {
+        for bin in self.changed.drain(..) {
+            let change = std::mem::take(&mut self.change[bin]);
+            for (beyond, by) in self.beyond[bin].iter_mut().zip(change).filter(|_| is_made) {
+                *beyond += by;
+            }
+        }
+    }
+
+    /// Demand beyond capacity of horizontal and of vertical wire, by bin.
+    #[cfg(test)]
+    pub(super) fn beyond(&self) -> &[[f64; 2]] {
+        &self.beyond
+    }
+}
