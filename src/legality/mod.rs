@@ -402,7 +402,9 @@ fn judge(
         found.add(Violation { fault, node: i as u32, other: None, amount, place: rect });
     };
     if design.nodes.kind[i] != NodeKind::Movable {
-        let Some(home) = options.reference else { return };
+        let Some(home) = options.reference.filter(|_| !design.is_left_out_filler(i)) else {
+            return;
+        };
         let at = &design.placement;
         let moved = (at.x[i] - home.x[i]).abs() + (at.y[i] - home.y[i]).abs();
         if moved > rows.tolerance() || at.orientation[i] != home.orientation[i] {

@@ -23,6 +23,9 @@
 //! goes back to overflow 0.6 for the same reason.) [`End`] lists when the rounds end.
 //!
 //! Macros and fixed cells do not grow.
+//!
+//! Detailed placement would move cells back together. So wire beyond the tracks has a price there
+//! ([`crate::refine::WirePrice`]).
 
 use super::options::{BadOption, check_range};
 use crate::charge::{Charge, ChargeError};

@@ -26,6 +26,10 @@ use crate::congestion::{Capacity, Convention, Demand, RoutingGrid, risa};
 use crate::design::{Design, DesignError};
 use crate::grid::BinGrid;
 
+/// Nets whose boxes cover more bins are left out: their wire crowds no bin, and they would take the
+/// most time.
+const MOST_BINS: usize = 1 << 12;
+
 /// Tracks in bins, and what wire beyond them costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WirePrice {
@@ -85,11 +89,13 @@ impl Crowding {
         })
     }
 
-    /// Returns the bins that a box covers; `None` without width or height, as there is no demand.
+    /// Returns the bins that a box covers. There are none without width or height, as there is no
+    /// demand, and for a box of more than [`MOST_BINS`].
     fn covered(&self, [right, left, top, bottom]: Sides) -> Option<[Span; 2]> {
         let x = self.axes.0.span(-left, right + left)?;
         let y = self.axes.1.span(-bottom, top + bottom)?;
-        Some([x, y])
+        let bins = (x.last - x.first + 1) * (y.last - y.first + 1);
+        (bins <= MOST_BINS).then_some([x, y])
     }
 
     /// Returns the factor of the weight of a net for searches. `wires` is its wire over the half
@@ -112,19 +118,22 @@ impl Crowding {
         1.0 + self.price * wires * share.clamp(0.0, 1.0)
     }
 
-    /// Adds a net with this much wire over its half perimeter to the changes of a move; a negative
-    /// number removes it.
-    pub(super) fn add(&mut self, wires: f64, sides: Sides) {
-        let Some([x, y]) = self.covered(sides) else { return };
-        let [width, height] = size(sides);
-        for i in x.first..=x.last {
-            for j in y.first..=y.last {
-                let (along_x, along_y) = (x.of_bin(i), y.of_bin(j));
-                let bin = i * self.ny + j;
-                // The bounds are for boxes whose sides are rounding errors.
-                self.change[bin][0] += wires * along_x * (along_y / height).min(1.0 / self.bin[1]);
-                self.change[bin][1] += wires * along_y * (along_x / width).min(1.0 / self.bin[0]);
-                self.changed.push(bin);
+    /// Adds the change of a net's box to those of a move. `wires` is the wire over the half
+    /// perimeter of a box. The wires of a box of more than [`MOST_BINS`] are not followed.
+    pub(super) fn change(&mut self, wires: f64, before: Sides, after: Sides) {
+        let boxes = [(-wires, before), (wires, after)];
+        for (wires, sides) in boxes {
+            let Some([x, y]) = self.covered(sides) else { continue };
+            let [width, height] = size(sides);
+            for i in x.first..=x.last {
+                for j in y.first..=y.last {
+                    let (across, up) = (x.of_bin(i), y.of_bin(j));
+                    let bin = i * self.ny + j;
+                    // The bounds are for boxes whose sides are rounding errors.
+                    self.change[bin][0] += wires * across * (up / height).min(1.0 / self.bin[1]);
+                    self.change[bin][1] += wires * up * (across / width).min(1.0 / self.bin[0]);
+                    self.changed.push(bin);
+                }
             }
         }
     }

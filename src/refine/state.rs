@@ -285,8 +285,7 @@ impl State {
             let mut shorter = 0.0;
             self.wires.changed_boxes(&trial.moves, &mut trial.scratch, |of| {
                 shorter += of.weight * (length(of.before) - length(of.after));
-                crowding.add(-of.weight * of.wires, of.before);
-                crowding.add(of.weight * of.wires, of.after);
+                crowding.change(of.weight * of.wires, of.before, of.after);
             });
             is_worth = shorter - crowding.cost() > self.least_gain;
             gain = self.wires.units_of_length(shorter);

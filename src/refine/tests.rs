@@ -265,8 +265,11 @@ fn an_interrupted_placement_is_legal() {
             if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let refined = refined.unwrap();
-        assert!(refined.interrupted && refined.hpwl_after == hpwl);
+        // Within a batch that took long, the last report may be older than the result.
+        assert!(refined.interrupted && refined.hpwl_after <= hpwl);
         let after = with(&design, &refined.placement);
+        let hpwl_after = after.hpwl().unwrap().weighted;
+        assert!((hpwl_after - refined.hpwl_after).abs() < 1e-9 * hpwl_after);
         assert!(legality::check(&after, &LegalityOptions::default()).unwrap().is_legal());
     }
 }

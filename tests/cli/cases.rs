@@ -266,6 +266,8 @@ fn fillers_are_left_out_and_taps_stay() {
         assert!(written.contains(line), "{line} in {written}");
     }
     assert_eq!(eval(&out, &lef, &[])["legality"]["legal"], true);
+    // As a placement of the first file, in which `f` has a place.
+    assert_eq!(eval(&def, &lef, &[&"--pl", &out])["legality"]["legal"], true);
 
     ends_with(0, &[&legalize, &"--keep-fillers"]);
     let written = text_of(&out);

@@ -12,7 +12,8 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 pub(super) struct RoutabilityArgs {
     /// Continue in rounds in which cells grow if wires need more tracks than there are. The result
-    /// is the round with the least wire overflow
+    /// is the round with the least wire overflow. Detailed placement then shortens wires only if
+    /// that does not crowd others
     #[arg(long)]
     routability: bool,
     /// Routing tracks per layout unit across them, horizontal and vertical; or the LEF layers whose
