@@ -166,7 +166,7 @@ mod tests {
         let edges: Vec<f64> = (0..=10).map(f64::from).collect();
         let grid = RoutingGrid::from_edges(edges.clone(), edges).unwrap();
         let of = |worst: &[f64]| {
-            let at = |bin: usize| worst.get(bin / 7).copied().filter(|_| bin % 7 == 0);
+            let at = |bin: usize| worst.get(bin / 7).copied().filter(|_| bin.is_multiple_of(7));
             Map::from_vec(10, 10, (0..100).map(|bin| at(bin).unwrap_or(1.0)).collect())
         };
         let capacity = Some(Capacity { horizontal: 2.0, vertical: 4.0 });

@@ -191,13 +191,14 @@ pub(super) fn print(report: &DiffReport) -> io::Result<()> {
         }
         None => writeln!(out, "HPWL       none: the design has no nets")?,
     }
-    let rows: [(&str, &dyn Fn(&Run) -> Option<f64>); 3] = [
-        ("overflow  ", &|run| run.result.overflow_smoothed),
-        ("  exact   ", &|run| run.result.overflow_exact),
-        ("maximum   ", &|run| Some(run.density?.max_smoothed)),
+    let largest = |run: &Run| run.density.map(|density| density.max_smoothed);
+    let rows = [
+        ("overflow  ", a.result.overflow_smoothed, b.result.overflow_smoothed),
+        ("  exact   ", a.result.overflow_exact, b.result.overflow_exact),
+        ("maximum   ", largest(a), largest(b)),
     ];
-    for (what, value) in rows {
-        if let (Some(a), Some(b)) = (value(a), value(b)) {
+    for (what, from, to) in rows {
+        if let (Some(a), Some(b)) = (from, to) {
             writeln!(out, "{what} {a:.6} -> {b:.6}")?;
         }
     }
