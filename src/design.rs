@@ -14,6 +14,7 @@ mod names;
 
 use crate::charge::median;
 use crate::grid::Rect;
+use crate::memory::copied;
 use crate::parallel;
 pub use floorplan::{
     Blockage, BlockageKind, EdgeSpacing, Fence, Halo, Master, MasterClass, Row, StandsOn, Symmetry,
@@ -188,7 +189,7 @@ impl Nodes {
 }
 
 /// Where each node lies: lower-left corners and orientations, by node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
     /// Left edges.
     pub x: Vec<f64>,
@@ -444,6 +445,14 @@ impl Nodes {
     }
 }
 
+impl Clone for Placement {
+    /// Copies on all threads of the current rayon pool.
+    fn clone(&self) -> Self {
+        let Placement { x, y, orientation } = self;
+        Placement { x: copied(x), y: copied(y), orientation: copied(orientation) }
+    }
+}
+
 impl Placement {
     /// Checks that there is one position and orientation for each of this number of nodes.
     ///
@@ -685,7 +694,8 @@ impl Design {
 
     /// Returns the indices of the movable nodes, in order.
     pub fn movable(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.nodes.len()).filter(|&i| self.nodes.kind[i] == NodeKind::Movable)
+        let kinds = self.nodes.kind.iter().enumerate();
+        kinds.filter(|(_, kind)| **kind == NodeKind::Movable).map(|(i, _)| i)
     }
 
     /// Returns the movable nodes, in order.

@@ -106,6 +106,14 @@ pub(crate) fn filled<T: Copy + Send + Sync>(n: usize, value: T) -> Vec<T> {
     }
 }
 
+/// Returns a copy of `values`, in memory as of [`filled`].
+pub(crate) fn copied<T: Copy + Send + Sync>(values: &[T]) -> Vec<T> {
+    match size_of_val(values) < LARGE {
+        true => values.to_vec(),
+        false => parallel::map(values.len(), |i| values[i]),
+    }
+}
+
 /// Empty, with room for `n` values, on large pages as [`filled`].
 pub(crate) fn with_room<T>(n: usize) -> Vec<T> {
     let mut buffer = Vec::with_capacity(n);

@@ -194,11 +194,11 @@ impl Stripe {
     /// Row and segment for a cell of one row.
     fn best(&self, ask: &Ask, rows: &[RowAt]) -> Option<(usize, usize)> {
         let Ask { width, access, wish, .. } = *ask;
-        // The cell's own displacement is all that bounds the search; one that pushes fewer others
-        // may be a row farther.
+        // A cost is at least the cell's own displacement. One that pushes fewer others may be a row
+        // farther.
         let (mut best, mut least, mut nearest_own) = (None, f64::INFINITY, f64::INFINITY);
         for (at, dy) in nearest(rows, wish.y) {
-            if dy >= nearest_own + self.row_height {
+            if dy >= least.min(nearest_own + self.row_height) {
                 break;
             }
             let row = at.row as usize - self.first;
@@ -207,7 +207,7 @@ impl Stripe {
                 let segment = &segments[k];
                 let Run { start, end, fence } = segment.run;
                 let x = wish.x.min(f64::from(end - width)).max(f64::from(start));
-                if (x - wish.x).abs() + dy >= nearest_own + self.row_height {
+                if (x - wish.x).abs() + dy >= least.min(nearest_own + self.row_height) {
                     return false;
                 }
                 if fence == access.fence && segment.has_room(width) {

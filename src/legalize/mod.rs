@@ -288,7 +288,8 @@ pub fn legalize(
     options: &LegalizeOptions,
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Legalized, RowsError> {
-    let watch = &mut Watch::new(design.movable().count(), watch);
+    let count = design.movable().count();
+    let watch = &mut Watch::new(count, watch);
     let mut done = legalize_after(design, &first_nodes(design), options, watch)?;
     let is_halo_of_cell = |halo: &Halo| {
         let node = halo.node as usize;
@@ -296,7 +297,7 @@ pub fn legalize(
             && design.nodes.kind[node] == NodeKind::Movable
             && !design.is_macro(node, design.usual_height())
     };
-    let few = design.movable().count() <= MOST_CELLS_IN_ONE_ORDER;
+    let few = count <= MOST_CELLS_IN_ONE_ORDER;
     if few && !done.failed.is_empty() && design.halos.iter().any(is_halo_of_cell) {
         let all = vec![true; design.nodes.len()];
         let other = legalize_after(design, &all, options, watch)?;
@@ -325,9 +326,9 @@ fn legalize_after(
     let lattices = sites.lattices().len();
     let homes = if lattices > 1 { Some(stage::homes(design, &sites)?) } else { None };
     for lattice in 0..lattices {
-        let here = |i: &usize| homes.as_ref().is_none_or(|homes| homes[*i] == lattice as u32);
-        let mut nodes = design.movable_nodes();
-        nodes.retain(|i| !first[*i] && here(i));
+        let here = |i: usize| homes.as_ref().is_none_or(|homes| homes[i] == lattice as u32);
+        let waits = |i: usize| design.nodes.kind[i] == NodeKind::Movable && !first[i] && here(i);
+        let nodes = parallel::filter(first.len(), waits);
         let cells = Cells::of_nodes(design, &sites, lattice, options.padding, &nodes)?;
         stage::place(design, &sites, &cells, options, &mut done, &mut standing, watch);
         if lattice + 1 < lattices {
@@ -338,8 +339,10 @@ fn legalize_after(
             sites = Sites::beside(design, &|i| placed[i], &done.placement)?;
         }
     }
-    let has_area = |i: &usize| design.nodes.width[*i] > 0.0 && design.nodes.height[*i] > 0.0;
-    let rowless = design.movable().filter(|i| has_area(i) && !standing[*i]);
+    let nodes = &design.nodes;
+    let has_area = |i: usize| nodes.width[i] > 0.0 && nodes.height[i] > 0.0;
+    let is_rowless = |i: usize| nodes.kind[i] == NodeKind::Movable && has_area(i) && !standing[i];
+    let rowless = parallel::filter(nodes.len(), is_rowless).into_iter();
     done.failed.extend(rowless.map(|i| Failed { node: i as u32, reason: Reason::NoRow }));
     done.failed.sort_unstable_by_key(|failed| failed.node);
     Ok(done)

@@ -7,6 +7,8 @@
 //! whole chains instead of a window). Lengths are in sites. Every change can be undone.
 
 use super::outwards;
+use crate::memory::filled;
+use crate::parallel::{self, chunks, chunks_mut, cut, each_mut};
 use crate::rows::{
     Access, AllowedRow, Cell, Cells, Occupant, RowCells, Run, Sites, Span, shared, without,
 };
@@ -57,9 +59,12 @@ pub(super) struct Shelf<'a> {
     used: Vec<i32>,
     /// Of each free run, a width that is known to fit into no gap between its cells.
     too_wide: Vec<i32>,
+    /// The first run of each band, and the number of runs.
     first_run: Vec<u32>,
     /// By view and list of allowed rows, the runs that are free in all bands of a row.
     spans: Vec<OnceLock<Vec<Run>>>,
+    /// Whether every cell has one band, and all use the same runs.
+    has_one_band_cells: bool,
     pushed: Pushed,
     /// The changes, in order.
     journal: Vec<Change>,
@@ -104,26 +109,28 @@ impl<'a> Shelf<'a> {
         wishes: &'a [Wish],
         row_y: &'a [f64],
     ) -> Self {
-        let mut first_run = Vec::with_capacity(sites.bands().len());
+        let mut first_run = Vec::with_capacity(sites.bands().len() + 1);
         let mut runs = 0;
         for band in 0..sites.bands().len() {
             first_run.push(runs as u32);
             runs += sites.free(band).len();
         }
-        let count = cells.cells().len();
+        first_run.push(runs as u32);
+        let (count, mut all_rows) = (cells.cells().len(), cells.row_lists().flatten());
         Shelf {
             sites,
             cells,
             wishes,
             row_y,
-            at: vec![None; count],
+            at: filled(count, None),
             soft: vec![false; count],
             bands: vec![RowCells::default(); sites.bands().len()],
             used: vec![0; runs],
             too_wide: vec![i32::MAX; runs],
             first_run,
             spans: vec![OnceLock::new(); sites.views() * cells.all_rows()],
-            pushed: Pushed { to: vec![i32::MIN; count], ..Pushed::default() },
+            has_one_band_cells: sites.views() == 1 && all_rows.all(|row| row.bands().len() == 1),
+            pushed: Pushed { to: filled(count, i32::MIN), ..Pushed::default() },
             journal: Vec::new(),
         }
     }
@@ -309,24 +316,47 @@ impl<'a> Shelf<'a> {
         runs
     }
 
-    /// Puts cells on sites that are free: row and first site of each.
-    pub(super) fn lay(&mut self, laid: &[(u32, u32, i32)]) {
-        let mut touched: Vec<usize> = Vec::new();
-        for &(k, row, x) in laid {
-            let rows = self.cells.rows(self.cell(k));
-            let Ok(nth) = rows.binary_search_by_key(&row, |row| row.row) else { continue };
-            let occupant = self.occupy(k, rows[nth], x);
-            for band in rows[nth].bands() {
-                self.bands[band].cells.push(occupant);
-                touched.push(band);
+    /// Puts cells on sites that are free: row and first site of each. Each list is for a range of
+    /// rows. The ranges ascend without gaps, and share no band.
+    pub(super) fn lay(&mut self, ranges: &[Range<usize>], lists: &[Vec<(u32, u32, i32)>]) {
+        let Shelf { sites, cells, at, bands, used, first_run, .. } = self;
+        let row_of = |k: u32, row: u32| {
+            let rows = cells.rows(&cells.cells()[k as usize]);
+            rows.binary_search_by_key(&row, |row| row.row).ok().map(|nth| rows[nth])
+        };
+        // Every thread looks for its cells in all lists.
+        let size = at.len().div_ceil(parallel::threads());
+        parallel::for_each(chunks_mut(at, size), |block, at| {
+            for &(k, row, x) in lists.iter().flatten() {
+                if let Some(at) = at.get_mut((k as usize).wrapping_sub(block * size)) {
+                    *at = row_of(k, row).map(|row| (row, x));
+                }
             }
-        }
-        touched.sort_unstable();
-        touched.dedup();
-        touched.into_iter().for_each(|band| {
-            let cells = &mut self.bands[band].cells;
-            if !cells.is_sorted_by_key(|o| o.span.left) {
-                cells.sort_unstable_by_key(|o| o.span.left);
+        });
+        let first_band = |range: &Range<usize>| sites.rows()[range.start].bands().start;
+        let end_band = |range: &Range<usize>| sites.rows()[range.end - 1].bands().end;
+        let run = |band: usize| first_run[band] as usize;
+        let first = first_band(&ranges[0]);
+        let ends = || ranges.iter().map(end_band);
+        let mut bands = cut(&mut bands[first..], ends().map(|end| end - first));
+        let mut used = cut(&mut used[run(first)..], ends().map(|end| run(end) - run(first)));
+        let parts =
+            (each_mut(&mut bands), each_mut(&mut used), chunks(ranges, 1), chunks(lists, 1));
+        parallel::for_each(parts, |_, (bands, used, range, list)| {
+            let first = first_band(&range[0]);
+            for &(k, row, x) in &list[0] {
+                let Some(row) = row_of(k, row) else { continue };
+                let span = Span { left: x, right: x + cells.cells()[k as usize].width };
+                for band in row.bands() {
+                    let nth = sites.free(band).partition_point(|run| run.start <= x) - 1;
+                    used[run(band) - run(first) + nth] += span.width();
+                    bands[band - first].cells.push(Occupant { span, cell: k });
+                }
+            }
+            for RowCells { cells } in bands.iter_mut() {
+                if !cells.is_sorted_by_key(|o| o.span.left) {
+                    cells.sort_unstable_by_key(|o| o.span.left);
+                }
             }
         });
     }
@@ -482,7 +512,8 @@ impl<'a> Shelf<'a> {
         let row = self.cells.rows(self.cell(k))[nth];
         let dy = (self.row_y[row.row as usize] - wish.y).abs();
         let spans = self.spans_of(k, nth);
-        let fits = |run: &&Run| self.fits(k, run);
+        let (access, width) = (self.access(k), self.width(k));
+        let fits = |run: &&Run| run.fits(access, width);
         let after = spans.partition_point(|run| f64::from(run.start) <= wish.x);
         let mut wanted: Vec<(i32, Run)> = Vec::with_capacity(6);
         let runs = if reach == usize::MAX || reach == 0 { usize::MAX } else { 3 };
@@ -492,7 +523,6 @@ impl<'a> Shelf<'a> {
         wanted.extend(spans[after..].iter().filter(fits).map_while(pick).take(runs));
         let (mut best, mut bound): (Option<Place>, f64) = (None, most);
         for (x, run) in wanted {
-            let width = self.width(k);
             if row.bands().any(|band| self.slack(band, x) < width) {
                 continue;
             }
@@ -697,6 +727,9 @@ impl<'a> Shelf<'a> {
     /// the sites around `edge` itself.
     fn push(&mut self, way: Way, from: &[(usize, usize)], edge: i32, reach: usize) -> Option<i32> {
         let edge = if way == Way::Left { edge } else { -edge };
+        if let (true, &[(band, split)]) = (self.has_one_band_cells, from) {
+            return self.push_in_band(way, band, split, edge, reach);
+        }
         for &(band, split) in from {
             if let Some(next) = self.neighbour(way, band, split) {
                 self.ask(way, next, edge);
@@ -723,6 +756,45 @@ impl<'a> Shelf<'a> {
                     self.ask(way, next, new);
                 }
             }
+        }
+        Some(short)
+    }
+
+    /// Does as [`Shelf::push`] where all cells are in one band each; `edge` is mirrored already.
+    fn push_in_band(
+        &mut self,
+        way: Way,
+        band: usize,
+        split: usize,
+        mut edge: i32,
+        reach: usize,
+    ) -> Option<i32> {
+        let cells = &self.bands[band].cells;
+        let (mut short, mut wall) = (0, i32::MIN);
+        for count in 1.. {
+            let next = match way {
+                Way::Left => split.checked_sub(count),
+                Way::Right => Some(split + count - 1),
+            };
+            let Some(&Occupant { span, cell }) = next.and_then(|next| cells.get(next)) else {
+                break;
+            };
+            let width = span.width();
+            // One beyond the wall is in nobody's way.
+            if way.mirrored(span.left, width) + width <= edge.max(wall) {
+                break;
+            }
+            if count > reach {
+                return None;
+            }
+            if count == 1 {
+                let (_, run) = self.run_at(band, span.left);
+                wall = if way == Way::Left { run.start } else { -run.end };
+            }
+            edge -= width;
+            short = short.max(wall - edge);
+            self.pushed.to[cell as usize] = way.mirrored(edge, width);
+            self.pushed.touched.push(cell);
         }
         Some(short)
     }

@@ -9,7 +9,6 @@
 use super::shelf::Wish;
 use crate::parallel::{self, Groups, group};
 use crate::rows::{Access, Cells, Sites};
-use std::collections::HashMap;
 
 /// Of the area of all cells, the share that must be in excess of the free area of its bins before
 /// wishes are spread. Global placements have less than a twentieth.
@@ -36,7 +35,14 @@ pub(super) fn spread(sites: &Sites, cells: &Cells, pitch: f64, wishes: &mut [Wis
     // Cells with access to the same areas share the room there.
     let all = cells.cells();
     let (accesses, of_cells) = parallel::number(all.len(), |k| all[k].access);
-    let Groups { start, items } = group(accesses.len(), all.len(), |k| of_cells[k]);
+    let Groups { start, items } = match accesses.len() {
+        // One thread would fill a single group.
+        1 => {
+            let items = parallel::map(all.len(), |k| k as u32);
+            Groups { start: vec![0, items.len() as u32], items }
+        }
+        count => group(count, all.len(), |k| of_cells[k]),
+    };
     for (k, (access, _)) in accesses.into_iter().enumerate() {
         let members = &items[start[k] as usize..start[k + 1] as usize];
         let Some(room) = Room::new(sites, cells, access, pitch, members.len()) else { continue };
@@ -45,20 +51,22 @@ pub(super) fn spread(sites: &Sites, cells: &Cells, pitch: f64, wishes: &mut [Wis
             bands.map(|band| sites.bands()[band].yh - sites.bands()[band].yl).sum::<f64>() / pitch
         };
         let half = |k: u32| [0.5 * f64::from(cells.cells()[k as usize].width), 0.5 * height(k)];
-        let mut items = parallel::map(members.len(), |nth| {
+        let at = |half: [f64; 2], wish: Wish| room.bins_at([wish.x + half[0], wish.y + half[1]]);
+        let item = |nth: usize| {
             let (cell, half) = (members[nth], half(members[nth]));
-            let wish = wishes[cell as usize];
-            let at = room.bins_at([wish.x + half[0], wish.y + half[1]]);
-            Item { cell, at, area: 4.0 * half[0] * half[1] }
-        });
-        if !room.is_exceeded(&items) {
+            Item { cell, at: at(half, wishes[cell as usize]), area: 4.0 * half[0] * half[1] }
+        };
+        if !room.is_exceeded(members.len(), &item) {
             continue;
         }
-        let before: HashMap<u32, [f64; 2]> = items.iter().map(|i| (i.cell, i.at)).collect();
+        let mut items = parallel::map(members.len(), item);
         room.halve(&mut items, [0, 0], room.bins);
-        for Item { cell, at, .. } in items.into_iter().filter(|i| before[&i.cell] != i.at) {
-            let ([x, y], half) = (room.place_of(at), half(cell));
-            wishes[cell as usize] = Wish { x: x - half[0], y: y - half[1] };
+        for item in items {
+            let (wish, half) = (&mut wishes[item.cell as usize], half(item.cell));
+            if at(half, *wish) != item.at {
+                let [x, y] = room.place_of(item.at);
+                *wish = Wish { x: x - half[0], y: y - half[1] };
+            }
         }
     }
 }
@@ -156,18 +164,26 @@ impl Room {
         at(high[0], high[1]) - at(low[0], high[1]) - at(high[0], low[1]) + at(low[0], low[1])
     }
 
-    /// Returns whether much of the area of the cells has no room in its bin.
-    fn is_exceeded(&self, items: &[Item]) -> bool {
-        let mut asked = vec![0.0; self.bins[0] * self.bins[1]];
-        for item in items {
-            let [i, j] = item.at.map(|v| v as usize);
-            asked[i * self.bins[1] + j] += item.area;
-        }
-        let all: f64 = items.iter().map(|item| item.area).sum();
-        let bins = (0..self.bins[0]).flat_map(|i| (0..self.bins[1]).map(move |j| [i, j]));
-        let excess = asked.iter().zip(bins);
-        let excess = excess.map(|(asked, [i, j])| asked - self.free([i, j], [i + 1, j + 1]));
-        excess.map(|excess| excess.max(0.0)).sum::<f64>() > EXCESS * all
+    /// Returns whether much of the area of `count` cells has no room in its bin.
+    fn is_exceeded(&self, count: usize, item: &(impl Fn(usize) -> Item + Sync)) -> bool {
+        const MOST_BLOCKS: usize = 16;
+        let [columns, rows] = self.bins;
+        // Sums depend on the number of blocks, which does not depend on the number of threads.
+        let blocks = (count / (columns * rows)).clamp(1, MOST_BLOCKS);
+        let blocks = parallel::map_blocks(count, count.div_ceil(blocks), |block| {
+            let mut asked = vec![0.0; columns * rows];
+            for Item { at, area, .. } in block.map(item) {
+                asked[at[0] as usize * rows + at[1] as usize] += area;
+            }
+            asked
+        });
+        let asked = |bin: usize| blocks.iter().map(|asked| asked[bin]).sum::<f64>();
+        let excess = |bin: usize| {
+            let [i, j] = [bin / rows, bin % rows];
+            (asked(bin) - self.free([i, j], [i + 1, j + 1])).max(0.0)
+        };
+        let all = |of: &(dyn Fn(usize) -> f64 + Sync)| parallel::sum(columns * rows, of);
+        all(&excess) > EXCESS * all(&asked)
     }
 
     /// Halves bins `low..high`, which have room for the items in all, and moves items so that each

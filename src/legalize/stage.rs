@@ -13,15 +13,18 @@ use super::spread::spread;
 use super::watch::Watch;
 use super::{Failed, LegalizeOptions, Legalized, Reason};
 use crate::design::{Design, Placement};
-use crate::parallel;
+use crate::parallel::{self, Groups, chunks_mut, group};
 use crate::rows::{Access, Cell, Cells, RowsError, Run, Sites, orientation_on};
 use std::cmp::{Ordering, Reverse};
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// Cells of a stripe of rows: one thread deals with it. Fewer make the stripes' borders felt: cells
 /// do not cross them.
 const CELLS_OF_STRIPE: usize = 1 << 16;
+/// Nodes that a task writes.
+const NODES: usize = 1 << 13;
+/// Stripes of a thread between two calls of the watch.
+const STRIPES_OF_THREAD: usize = 4;
 /// Least rows of a stripe.
 const ROWS_OF_STRIPE: usize = 32;
 /// Of the sites of a stripe, the share that its cells may ask for; with more it is joined to the
@@ -77,9 +80,6 @@ pub(super) fn homes(design: &Design, sites: &Sites) -> Result<Vec<u32>, RowsErro
     Ok(homes)
 }
 
-/// Rows by what decides about them: where the allowed rows of a cell begin, and its access.
-type RowsFor = HashMap<(usize, Access), Vec<RowAt>>;
-
 /// An order in which cells are placed.
 #[derive(Clone, Copy, PartialEq)]
 enum Order {
@@ -125,7 +125,7 @@ pub(super) fn place(
         cells,
         wishes: &wishes,
         row_y: &row_y,
-        has_high_cells: cells.cells().iter().any(|cell| cells.rows(cell)[0].bands().len() > 1),
+        has_high_cells: cells.row_lists().filter_map(<[_]>::first).any(|row| row.bands().len() > 1),
         row: sites.usual_height() / lattice.pitch,
         limit: options.max_displacement.unwrap_or(f64::INFINITY),
         watch,
@@ -146,25 +146,31 @@ pub(super) fn place(
         done.failed.push(Failed { node, reason });
     }
     shelf.settle();
-    cells.cells().iter().for_each(|cell| standing[cell.node as usize] = true);
+    parallel::for_each(chunks_mut(standing, NODES), |block, standing| {
+        let first = block * NODES;
+        for k in cells.of_range(first..first + standing.len()) {
+            standing[cells.cells()[k].node as usize - first] = true;
+        }
+    });
     write(design, &shelf, &mut done.placement);
 }
 
 /// Writes the places of the cells of a shelf.
 fn write(design: &Design, shelf: &Shelf<'_>, at: &mut Placement) {
-    let sites = shelf.sites;
-    let cells = shelf.cells.cells();
-    let places = parallel::map(cells.len(), |k| {
-        let (row, x) = shelf.place_of(k as u32)?;
-        let (node, row) = (cells[k].node as usize, row.row as usize);
-        let corner = (sites.x(row, x + cells[k].padding), sites.rows()[row].y);
-        Some((corner, orientation_on(design, sites, node, row)))
+    let (sites, cells) = (shelf.sites, shelf.cells.cells());
+    let Placement { x, y, orientation } = at;
+    let nodes = (chunks_mut(x, NODES), chunks_mut(y, NODES), chunks_mut(orientation, NODES));
+    parallel::for_each(nodes, |block, (x, y, orientation)| {
+        let first = block * NODES;
+        for k in shelf.cells.of_range(first..first + x.len()) {
+            let Some((row, site)) = shelf.place_of(k as u32) else { continue };
+            let (node, row) = (cells[k].node as usize, row.row as usize);
+            let corner = (sites.x(row, site + cells[k].padding), sites.rows()[row].y);
+            (x[node - first], y[node - first]) = corner;
+            let turned = orientation_on(design, sites, node, row);
+            turned.iter().for_each(|turned| orientation[node - first] = *turned);
+        }
     });
-    for (cell, place) in cells.iter().zip(places) {
-        let (node, Some((corner, orientation))) = (cell.node as usize, place) else { continue };
-        (at.x[node], at.y[node]) = corner;
-        orientation.iter().for_each(|turned| at.orientation[node] = *turned);
-    }
 }
 
 /// The cells of one lattice and the rows for them.
@@ -232,15 +238,18 @@ impl<'a> Stage<'a, '_, '_> {
 
     /// Places the cells in this order. Returns those that are left over.
     fn attempt(&mut self, order: Order) -> (Shelf<'a>, Vec<u32>) {
+        let cells = self.cells.cells();
         let mut shelf = Shelf::new(self.sites, self.cells, self.wishes, self.row_y);
-        let all = 0..self.cells.cells().len() as u32;
         // Abacus needs one band to a row.
-        let sweeps = |k: &u32| match order {
+        let sweeps = |k: usize| match order {
             Order::Sweep => !self.sites.rows_overlap(),
-            Order::HighFirst => !self.sites.rows_overlap() && shelf.bands_high(*k) == 1,
+            Order::HighFirst => {
+                !self.sites.rows_overlap() && self.cells.rows(&cells[k])[0].bands().len() == 1
+            }
             Order::Greedy => false,
         };
-        let (swept, mut others): (Vec<u32>, Vec<u32>) = all.partition(sweeps);
+        let others = parallel::filter(cells.len(), |k| !sweeps(k));
+        let mut others: Vec<u32> = others.into_iter().map(|k| k as u32).collect();
         others.sort_by(|&a, &b| {
             let x = |k: u32| self.wishes[k as usize].x;
             let wider = match order {
@@ -253,9 +262,9 @@ impl<'a> Stage<'a, '_, '_> {
         let reach = if order == Order::Greedy { 0 } else { REACH };
         let mut left = self.put_all(&mut shelf, others, reach);
         for view in 0..self.sites.views() {
-            let here = |k: &u32| self.cells.cells()[*k as usize].access.view() == view;
-            let swept = swept.iter().copied().filter(here).collect();
-            left.extend(self.abacus(&mut shelf, swept));
+            let here = |k: usize| cells[k].access.view() == view && sweeps(k);
+            let swept = parallel::filter(cells.len(), here);
+            left.extend(self.abacus(&mut shelf, &swept));
         }
         left = self.put_all(&mut shelf, left, REACH);
         left = self.put_all(&mut shelf, left, usize::MAX);
@@ -306,10 +315,10 @@ impl<'a> Stage<'a, '_, '_> {
     /// cells, at the right end, find no room nearby.
     fn pull_back_outliers(&mut self, shelf: &mut Shelf<'a>) {
         let count = self.cells.cells().len();
-        let mut all: Vec<(f64, u32)> = (0..count as u32)
-            .filter_map(|k| Some((shelf.displacement(k)?, k)))
-            .filter(|(distance, _)| *distance > OUTLIER_ROWS.min(self.limit) * self.row)
-            .collect();
+        let least = OUTLIER_ROWS.min(self.limit) * self.row;
+        let distance = |k: usize| shelf.displacement(k as u32).unwrap_or(0.0);
+        let far = parallel::filter(count, |k| distance(k) > least);
+        let mut all: Vec<(f64, u32)> = far.iter().map(|&k| (distance(k), k as u32)).collect();
         all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         all.truncate(MOST_OUTLIERS.max(count / 64));
         let mut budget = PLACED_ANEW;
@@ -339,121 +348,103 @@ impl<'a> Stage<'a, '_, '_> {
 
     /// Puts cells, of one view, by Abacus on the sites that are free. Returns those that found no
     /// room.
-    fn abacus(&mut self, shelf: &mut Shelf<'a>, swept: Vec<u32>) -> Vec<u32> {
-        let Some(access) = swept.first().map(|&k| self.cells.cells()[k as usize].access) else {
-            return swept;
-        };
+    fn abacus(&mut self, shelf: &mut Shelf<'a>, swept: &[usize]) -> Vec<u32> {
         let (sites, cells, wishes, row_height) = (self.sites, self.cells, self.wishes, self.row);
-        let cell = |k: u32| &cells.cells()[k as usize];
-        let mut rows_for: RowsFor = HashMap::new();
-        let key = |k: u32| (cells.first_row(cell(k)), cell(k).access);
-        let mut last = None;
-        for &k in &swept {
-            if last == Some(key(k)) {
-                continue;
-            }
-            last = Some(key(k));
-            rows_for.entry(key(k)).or_insert_with(|| {
-                let access = cell(k).access;
-                let here = |row: u32| sites.segments(access, row as usize);
-                let rows = cells.rows(cell(k)).iter().map(|row| row.row);
-                rows.filter(|&row| here(row).iter().any(|run| run.fence == access.fence))
-                    .map(|row| RowAt { y: self.row_y[row as usize], row })
-                    .collect()
-            });
-        }
-        let nearest_row = |k: u32| {
-            let (rows, y) = (&rows_for[&key(k)], wishes[k as usize].y);
+        let cell = |n: usize| &cells.cells()[swept[n]];
+        let key = |n: usize| (cells.first_row(cell(n)), cell(n).access);
+        // Rows by what decides about them: where the allowed rows of a cell begin, and its access.
+        let (keys, of_cells) = parallel::number(swept.len(), key);
+        let rows_for = |&((_, access), n): &((usize, Access), usize)| -> Vec<RowAt> {
+            let is_own = |run: &Run| run.fence == access.fence;
+            let rows = cells.rows(cell(n)).iter().map(|row| row.row);
+            rows.filter(|&row| sites.segments(access, row as usize).iter().any(is_own))
+                .map(|row| RowAt { y: self.row_y[row as usize], row })
+                .collect()
+        };
+        let rows_for: Vec<Vec<RowAt>> = keys.iter().map(rows_for).collect();
+        let rows_for = |n: usize| &rows_for[of_cells[n] as usize];
+        let Some(&((_, access), _)) = keys.first() else { return Vec::new() };
+        let count = sites.rows().len();
+        // Cells without a row come last.
+        let nearest_row = parallel::map(swept.len(), |n| {
+            let (rows, y) = (rows_for(n), wishes[swept[n]].y);
             let above = rows.partition_point(|at| at.y < y);
             let both = [above.checked_sub(1), Some(above)].into_iter().flatten();
             let near = both.filter_map(|n| rows.get(n));
-            near.min_by(|a, b| (a.y - y).abs().total_cmp(&(b.y - y).abs())).map(|at| at.row)
+            let nearest = near.min_by(|a, b| (a.y - y).abs().total_cmp(&(b.y - y).abs()));
+            nearest.map_or(count as u32, |at| at.row)
+        });
+        let Groups { start, items } = group(count + 1, swept.len(), |n| nearest_row[n]);
+        let of_rows = |rows: Range<usize>| {
+            let items = &items[start[rows.start] as usize..start[rows.end] as usize];
+            items.iter().map(|&n| n as usize)
         };
-        let home = parallel::map(swept.len(), |k| (swept[k], nearest_row(swept[k])));
-        let stripes = stripes(sites, access, cells, &home);
-        let mut of_stripe: Vec<Vec<u32>> = vec![Vec::new(); stripes.len()];
-        let mut left = Vec::new();
-        for (k, row) in home {
-            match row {
-                Some(row) => {
-                    let at = stripes.partition_point(|rows| rows.end <= row as usize);
-                    of_stripe[at].push(k);
-                }
-                None => left.push(k),
-            }
-        }
-        // As many stripes at a time as there are threads, so that the work can be stopped.
-        let at_once = rayon::current_num_threads().max(1);
-        for some in (0..stripes.len()).step_by(at_once) {
-            let count = at_once.min(stripes.len() - some);
-            let cells_here: usize = of_stripe[some..some + count].iter().map(Vec::len).sum();
-            if self.watch.step(cells_here) {
-                left.extend(of_stripe[some..].iter().flatten());
+        let asked = parallel::map(count, |row| {
+            of_rows(row..row + 1).map(|n| i64::from(cell(n).width)).sum::<i64>()
+        });
+        let stripes = stripes(sites, access, &asked, &start);
+        let mut left: Vec<u32> = of_rows(count..count + 1).map(|n| swept[n] as u32).collect();
+        // A few stripes for each thread at a time, so that the work can be stopped.
+        let at_once = STRIPES_OF_THREAD * parallel::threads();
+        for some in stripes.chunks(at_once) {
+            let rows = some[0].start..some[some.len() - 1].end;
+            if self.watch.step(of_rows(rows.clone()).len()) {
+                left.extend(of_rows(rows.start..count).map(|n| swept[n] as u32));
                 break;
             }
-            let done = parallel::map(count, |nth| {
-                let at = some + nth;
-                let rows = stripes[at].clone();
+            let done = parallel::map(some.len(), |nth| {
+                let rows = some[nth].clone();
                 let segments =
                     |row| shelf.free_runs(access, row).into_iter().map(Segment::new).collect();
                 let segments = rows.clone().map(segments).collect();
                 let mut stripe =
                     Stripe { first: rows.start, rows: segments, row_height, high: Vec::new() };
-                let mut order: Vec<(f64, u32)> =
-                    of_stripe[at].iter().map(|&k| (wishes[k as usize].x, k)).collect();
+                let mut order: Vec<(f64, usize)> =
+                    of_rows(rows.clone()).map(|n| (wishes[swept[n]].x, n)).collect();
                 order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
                 let (mut laid, mut left) = (Vec::with_capacity(order.len()), Vec::new());
-                for (_, k) in order {
-                    let Cell { width, access, .. } = *cell(k);
+                for (_, n) in order {
+                    let (k, Cell { width, access, .. }) = (swept[n] as u32, *cell(n));
                     let rows = shelf.bands_high(k) as u32;
                     let ask = Ask { cell: k, width, rows, access, wish: wishes[k as usize] };
-                    if !stripe.put(&ask, &rows_for[&key(k)]) {
+                    if !stripe.put(&ask, rows_for(n)) {
                         left.push(k);
                     }
                 }
                 for (row, segments) in rows.zip(&stripe.rows) {
                     for segment in segments {
-                        segment.placed(|k| cell(k).width, |k, x| laid.push((k, row as u32, x)));
+                        let width = |k: u32| cells.cells()[k as usize].width;
+                        segment.placed(width, |k, x| laid.push((k, row as u32, x)));
                     }
                 }
                 laid.extend(stripe.high);
                 (laid, left)
             });
-            for (laid, more) in done {
-                shelf.lay(&laid);
-                left.extend(more);
-            }
+            let (laid, more): (Vec<_>, Vec<_>) = done.into_iter().unzip();
+            shelf.lay(some, &laid);
+            left.extend(more.concat());
         }
         left
     }
 }
 
-/// Divides the rows, so that about as many cells are of each stripe and fit there.
-fn stripes(
-    sites: &Sites,
-    access: Access,
-    cells: &Cells,
-    home: &[(u32, Option<u32>)],
-) -> Vec<Range<usize>> {
-    let rows = sites.rows().len();
-    let wanted = (home.len() / CELLS_OF_STRIPE).min(rows / ROWS_OF_STRIPE);
+/// Divides the rows, so that about as many cells are of each stripe and fit there. Cells of each row
+/// ask for so many sites, and begin at `first` of the row.
+fn stripes(sites: &Sites, access: Access, asked: &[i64], first: &[u32]) -> Vec<Range<usize>> {
+    let rows = asked.len();
+    let cells = first[rows + 1] as usize;
+    let wanted = (cells / CELLS_OF_STRIPE).min(rows / ROWS_OF_STRIPE);
     if wanted < 2 {
         return std::iter::once(0..rows).collect();
     }
-    let (mut asked, mut count) = (vec![0i64; rows], vec![0usize; rows]);
-    for &(k, row) in home {
-        let Some(row) = row else { continue };
-        asked[row as usize] += i64::from(cells.cells()[k as usize].width);
-        count[row as usize] += 1;
-    }
-    let of_stripe = home.len().div_ceil(wanted);
+    let of_stripe = cells.div_ceil(wanted);
     let mut stripes: Vec<Range<usize>> = Vec::new();
     let (mut start, mut held, mut asks, mut has) = (0, 0, 0.0, 0.0);
     for row in 0..rows {
         let free: i32 = sites.segments(access, row).iter().map(Run::sites).sum();
         has += f64::from(free);
         asks += asked[row] as f64;
-        held += count[row];
+        held += (first[row + 1] - first[row]) as usize;
         if held >= of_stripe && row + 1 - start >= ROWS_OF_STRIPE && asks <= FULL * has {
             stripes.push(start..row + 1);
             (start, held, asks, has) = (row + 1, 0, 0.0, 0.0);

@@ -187,6 +187,17 @@ impl Cells {
         self.rows.get(cell.footprint as usize)
     }
 
+    /// Returns the numbers of the cells that are among these nodes.
+    pub(crate) fn of_range(&self, nodes: Range<usize>) -> Range<usize> {
+        let first = |node: usize| self.cells.partition_point(|cell| (cell.node as usize) < node);
+        first(nodes.start)..first(nodes.end)
+    }
+
+    /// Returns the lists of rows that cells may lie on.
+    pub(crate) fn row_lists(&self) -> impl Iterator<Item = &[AllowedRow]> {
+        self.rows.iter()
+    }
+
     /// Returns the number of entries of all lists of rows.
     pub(crate) fn all_rows(&self) -> usize {
         self.rows.values.len()

@@ -6,6 +6,7 @@ use crate::charge::fixed::clip;
 use crate::design::{BlockageKind, Design, NodeKind, Orientation, Placement, Row, Symmetry};
 use crate::grid::Rect;
 use crate::lists::Lists;
+use crate::parallel;
 use std::ops::Range;
 
 /// Lengths below this share of the shortest length of a row count as 0: files hold decimal numbers.
@@ -192,7 +193,7 @@ impl Sites {
     /// The sites that are free where more nodes are fixed than the design has, placed like this.
     pub(crate) fn beside(
         design: &Design,
-        placed: &dyn Fn(usize) -> bool,
+        placed: &(dyn Fn(usize) -> bool + Sync),
         placement: &Placement,
     ) -> Result<Self, RowsError> {
         let (lattices, rows, covered) = rows_of(&design.rows)?;
@@ -404,7 +405,7 @@ impl Sites {
     fn taken(
         &self,
         design: &Design,
-        placed: &dyn Fn(usize) -> bool,
+        placed: &(dyn Fn(usize) -> bool + Sync),
         placement: &Placement,
     ) -> Vec<Vec<(i32, i32)>> {
         let mut taken: Vec<Vec<(i32, i32)>> = vec![Vec::new(); self.bands.len()];
@@ -413,12 +414,13 @@ impl Sites {
                 taken[band].push(lattice.touched(rect.xl, rect.xh));
             });
         };
-        let fixed = |i: &usize| design.nodes.kind[*i] == NodeKind::Fixed || placed(*i);
+        let is_fixed = |i: usize| design.nodes.kind[i] == NodeKind::Fixed || placed(i);
+        let fixed = parallel::filter(design.nodes.len(), is_fixed);
         let rect_of = |i: usize| {
             let (w, h) = design.nodes.size(i, placement.orientation[i]);
             Rect::at(placement.x[i], placement.y[i], w, h)
         };
-        for i in (0..design.nodes.len()).filter(fixed) {
+        for &i in &fixed {
             let rect = rect_of(i);
             let edges = edge_padding(design, i);
             let mut take =
@@ -431,7 +433,7 @@ impl Sites {
             }
         }
         let hard = design.halos.iter().filter(|halo| !halo.soft);
-        for halo in hard.filter(|halo| fixed(&(halo.node as usize))) {
+        for halo in hard.filter(|halo| is_fixed(halo.node as usize)) {
             let node = halo.node as usize;
             take(&halo.around(&rect_of(node), placement.orientation[node]));
         }
@@ -439,8 +441,7 @@ impl Sites {
             take(&blockage.rect);
         }
         for (rect, share) in partial_blockages(design) {
-            let node_area = |i| rect.overlap(&rect_of(i));
-            let fixed: f64 = (0..design.nodes.len()).filter(fixed).map(node_area).sum();
+            let fixed: f64 = fixed.iter().map(|&i| rect.overlap(&rect_of(i))).sum();
             for closed in self.closed(design, &rect, (share - fixed / rect.area()).max(0.0)) {
                 take(&closed);
             }
