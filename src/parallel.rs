@@ -241,6 +241,20 @@ pub(crate) fn watched<P: Send, R: Send>(
     result.expect("a panic of the work has reached the caller")
 }
 
+/// Runs `there` on a thread of the pool and `here` on this one, at the same time. Returns both
+/// results, that of `here` first.
+pub(crate) fn join<A, B: Send>(
+    there: impl FnOnce() -> B + Send,
+    here: impl FnOnce() -> A,
+) -> (A, B) {
+    let mut given = None;
+    let a = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| given = Some(there()));
+        here()
+    });
+    (a, given.expect("the scope waits for its tasks"))
+}
+
 /// Returns how many of `count` elements a task takes: eight tasks a thread, so that all end at
 /// about the same time, and no more than a thousand elements.
 pub(crate) fn at_once(count: usize) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::design::{Design, NodeKind};
 use crate::output::write_whole;
-use crate::parallel;
+use crate::parallel::{self, join};
 use crate::text::error::{ErrorKind, FileError, quoted, unwritable};
 use std::io::{self, Write};
 use std::ops::Range;
@@ -88,12 +88,20 @@ pub(crate) fn blocks(
     };
     // A few blocks at a time, so that memory does not grow with the design.
     let starts: Vec<usize> = (0..count).step_by(BLOCK).collect();
-    for group in starts.chunks(4 * rayon::current_num_threads()) {
-        for text in parallel::map(group.len(), |k| block(group[k]..count.min(group[k] + BLOCK))) {
-            out.write_all(&text?)?;
+    let mut groups = starts.chunks(4 * parallel::threads());
+    let mut texts: Vec<io::Result<Vec<u8>>> = Vec::new();
+    loop {
+        let group = groups.next().unwrap_or_default();
+        let text = |k: usize| block(group[k]..count.min(group[k] + BLOCK));
+        // This thread writes a group while others format the next.
+        let write = || texts.drain(..).try_for_each(|text| out.write_all(&text?));
+        let (written, next) = join(|| parallel::map(group.len(), text), write);
+        written?;
+        texts = next;
+        if texts.is_empty() {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 /// A number in its shortest form that reads back to the same `f64`.

@@ -238,6 +238,18 @@ impl CpuDensity {
         self.regions.iter().map(|region| region.background)
     }
 
+    /// Returns overflow and maximum of fixed and movable cells, smoothed and at their exact sizes.
+    ///
+    /// # Panics
+    /// When `at` has no position of a movable cell.
+    pub(crate) fn of_cells(
+        &mut self,
+        at: impl Fn(usize) -> [f64; 2] + Copy + Sync,
+    ) -> [DensityStats; 2] {
+        self.bodies.movable.set_positions(at);
+        [Extent::Smoothed, Extent::Exact].map(|extent| self.cells(extent))
+    }
+
     /// Returns overflow and maximum of fixed and movable cells, each at its exact size.
     ///
     /// # Panics

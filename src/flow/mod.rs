@@ -90,6 +90,7 @@ use crate::design::{Design, DesignError, Placement};
 use crate::grid::{BinGrid, GridError};
 use crate::legality::LegalityError;
 use crate::legalize::{self, LegalizeOptions};
+use crate::parallel::join;
 use crate::place::routability::{Round, Rounds, RoundsEnd, RoutabilityError, RoutabilityOptions};
 use crate::place::{
     Backend, Checkpoint, Outcome, PlaceError, PlaceOptions, Placer, Record, limits, placement_bins,
@@ -921,20 +922,6 @@ fn check_sizes(design: &Design, charge: &Charge) -> Result<(), FlowError> {
     let die = charge.grid().die();
     let (size, most) = (design.size(node), (die.width(), die.height()));
     Err(FlowError::TooLarge { node: design.node_name(node), size, most })
-}
-
-/// Runs `there` on a thread of the pool and `here` on this one, at the same time. Returns both
-/// results, that of `here` first.
-pub(crate) fn join<A, B: Send>(
-    there: impl FnOnce() -> B + Send,
-    here: impl FnOnce() -> A,
-) -> (A, B) {
-    let mut given = None;
-    let a = rayon::in_place_scope(|scope| {
-        scope.spawn(|_| given = Some(there()));
-        here()
-    });
-    (a, given.expect("the scope waits for what it has started"))
 }
 
 #[cfg(test)]

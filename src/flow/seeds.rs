@@ -3,11 +3,12 @@
 
 use super::global::{Descent, Limits, first_positions};
 use super::{
-    Candidate, FlowError, FlowOptions, Global, Host, Part, PlacementInput, Resumed, Variant, join,
+    Candidate, FlowError, FlowOptions, Global, Host, Part, PlacementInput, Resumed, Variant,
     of_bodies,
 };
 use crate::charge::Charge;
 use crate::design::{Design, Orientation};
+use crate::parallel::join;
 use crate::place::{Backend, Checkpoint, Outcome, Placer};
 use crate::wirelength::Netlist;
 use std::borrow::Cow;

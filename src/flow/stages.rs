@@ -5,10 +5,8 @@ use crate::charge::Charge;
 use crate::cpu::density::CpuDensity;
 use crate::design::{Design, Hpwl, Placement};
 use crate::displacement::{self, Displacement, Moved};
-use crate::grid::Map;
 use crate::legality::{self, LegalityOptions, LegalityReport};
 use crate::legalize::{self, Failed, LegalizeOptions, Reason, legalize, too_far};
-use crate::parallel;
 use crate::place::Outcome;
 use crate::refine::{self, RefineOptions, Refined, refine};
 use serde::Serialize;
@@ -58,19 +56,14 @@ pub struct Overflow {
 }
 
 impl Overflow {
-    /// Returns the overflow of `charge` with the lower-left corners of its bodies at `x` and `y`,
-    /// layout units.
+    /// Returns the overflow of `charge` with the lower-left corners of its movable cells at `x` and
+    /// `y`, layout units.
     pub fn at(charge: &Charge, x: &[f64], y: &[f64]) -> Self {
         let [from_x, from_y] = charge.origin();
-        let less = |at: &[f64], from: f64| parallel::map(at.len(), |i| at[i] - from);
-        let (x, y) = (less(x, from_x), less(y, from_y));
-        let [nx, ny] = charge.stacked_bins();
-        let mut density = CpuDensity::new(charge, 0.0);
-        Overflow {
-            smoothed: density.smoothed(&x, &y, &mut Map::filled(nx, ny, 0.0)).overflow,
-            exact: density.exact(&x, &y).overflow,
-            standard_cells: None,
-        }
+        let at = |cell: usize| [x[cell] - from_x, y[cell] - from_y];
+        let [smoothed, exact] =
+            CpuDensity::new(charge, 0.0).of_cells(at).map(|stats| stats.overflow);
+        Overflow { smoothed, exact, standard_cells: None }
     }
 }
 
@@ -106,7 +99,7 @@ impl StageReport {
     pub fn of(design: &Design, charge: Option<&Charge>, seconds: Option<f64>) -> Self {
         let overflow = charge.map(|charge| {
             // Fillers count nowhere.
-            let (mut x, mut y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
+            let (mut x, mut y) = (vec![0.0; charge.movable()], vec![0.0; charge.movable()]);
             charge.corners(design, &mut x, &mut y);
             Overflow::at(charge, &x, &y)
         });

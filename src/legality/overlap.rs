@@ -75,9 +75,11 @@ impl Bands {
             let spans = parallel::map(design.nodes.len(), |i| {
                 counts(i).then(|| bands.span(&design.rect(i)))
             });
-            let lengths = spans.iter().flatten().map(|(first, last)| (last - first) as u64 + 1);
+            let lengths = parallel::map_blocks(spans.len(), BLOCK, |nodes| {
+                spans[nodes].iter().flatten().map(|(first, last)| (last - first) as u64 + 1).sum()
+            });
             let most = (ENTRIES_PER_CELL * design.nodes.len() + MOST_BANDS) as u64;
-            if bands.count == 1 || lengths.sum::<u64>() <= most {
+            if bands.count == 1 || lengths.iter().sum::<u64>() <= most {
                 bands.fill(&spans);
                 return bands;
             }

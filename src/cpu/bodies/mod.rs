@@ -101,21 +101,23 @@ impl Bodies {
         let (x, y) = Axis::of(&charge.grid_from_origin());
         let (nx, ny, area) = (grid.nx(), grid.ny(), grid.bin_area());
         let bins = Bins { nx, ny, area, x, y, rounding: charge.rounding_at_edges(1.0) };
-        let mut bodies = parallel::map(charge.bodies(), |i| {
+        let body = |i: usize| {
             // The area of a body that does not move is part of the fixed area.
             let ratio = charge.ratio()[i];
             let size = |size: f64| if ratio == 0.0 { 0.0 } else { size };
             let (width, height) = (size(charge.width()[i]), size(charge.height()[i]));
             Body { width: x.length(width), height: y.length(height), ratio, own: 1.0 }
-        });
+        };
+        let movable = charge.movable();
+        let mut cells = parallel::map(movable, body);
         for &i in charge.macros() {
-            bodies[i as usize].own = charge.region_target_density(charge.region(i as usize));
+            cells[i as usize].own = charge.region_target_density(charge.region(i as usize));
         }
-        let fillers = bodies.split_off(charge.movable());
+        let fillers = parallel::map(charge.bodies() - movable, |filler| body(movable + filler));
         let region = charge.region_of_bodies();
-        let (of_movable, of_fillers) = region.split_at(charge.movable().min(region.len()));
+        let (of_movable, of_fillers) = region.split_at(movable.min(region.len()));
         let order = |bodies, of: &[u32]| Order::new(bodies, of, charge.regions(), bins);
-        Bodies { bins, movable: order(bodies, of_movable), fillers: order(fillers, of_fillers) }
+        Bodies { bins, movable: order(cells, of_movable), fillers: order(fillers, of_fillers) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -125,7 +127,8 @@ impl Bodies {
     /// Returns the most that bodies can add up to in one bin, in bin areas: each adds no more than
     /// its own area and no more than the bin's.
     pub(super) fn most_in_a_bin(&self) -> f64 {
-        let of = |order: &Order| order.bodies().map(|b| (b.width * b.height).min(1.0)).sum::<f64>();
+        let area = |b: &Body| (b.width * b.height).min(1.0);
+        let of = |order: &Order| parallel::sum(order.len(), |i| area(&order.bodies()[i]));
         of(&self.movable) + of(&self.fillers)
     }
 }

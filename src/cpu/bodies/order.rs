@@ -116,8 +116,8 @@ impl Order {
         self.bodies.len()
     }
 
-    pub(super) fn bodies(&self) -> impl Iterator<Item = &Body> {
-        self.bodies.iter()
+    pub(super) fn bodies(&self) -> &[Body] {
+        &self.bodies
     }
 
     /// Chunks there may ever be.
@@ -182,12 +182,16 @@ impl Order {
     /// Returns the area of the bodies of every region, at their exact sizes, in units of 1/`scale`
     /// bins.
     pub(crate) fn areas(&self, scale: f64) -> Vec<u128> {
-        let mut areas = vec![0; self.regions];
-        for (i, body) in self.bodies.iter().enumerate() {
-            let region = self.region.get(i).map_or(0, |&region| region as usize);
-            areas[region] += (body.width * body.height * scale) as u128;
-        }
-        areas
+        let region = |i: usize| self.region.get(i).map_or(0, |&region| region as usize);
+        let blocks = parallel::map_blocks(self.len(), MOVED, |bodies| {
+            let mut areas = vec![0; self.regions];
+            for i in bodies {
+                let body = self.bodies[i];
+                areas[region(i)] += (body.width * body.height * scale) as u128;
+            }
+            areas
+        });
+        (0..self.regions).map(|region| blocks.iter().map(|areas| areas[region]).sum()).collect()
     }
 
     /// Returns the area of the bodies in `slots` that lies off the die, at their exact sizes, in
