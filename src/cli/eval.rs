@@ -13,7 +13,7 @@ use super::results::{list, tell, write_output, write_table};
 use super::terminal::{escaped, stdout};
 use crate::charge::Clipped;
 use crate::congestion::RoutingGrid;
-use crate::evaluate::{Report, window_reports};
+use crate::evaluate::{NetReport, Report, window_reports};
 use crate::grid::Rect;
 use crate::real::with_precision;
 use crate::scaled_hpwl;
@@ -188,6 +188,7 @@ fn evaluated(
         evaluated.add_congestion(&opened, &args.congestion, args.gcells(&opened)?)?;
         let report = &mut evaluated.report;
         report.legality = legality;
+        report.longest_nets = NetReport::longest(&opened.design);
         let charge = evaluated.engine.charge();
         report.windows = window_reports(&opened.design, charge, &args.region);
         if args.scaled_hpwl {

@@ -133,6 +133,7 @@ pub fn evaluate<T: Real>(
             hpwl_weighted: hpwl.map(|h| h.weighted),
             overflow,
         },
+        longest_nets: Vec::new(),
         regions,
         windows: Vec::new(),
         scaled_hpwl: None,

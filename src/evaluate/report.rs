@@ -26,6 +26,9 @@ pub struct Report {
     pub options: OptionsReport,
     /// Wirelength and overflow.
     pub result: ResultReport,
+    /// The ten longest nets, the longest first, if they were searched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub longest_nets: Vec<NetReport>,
     /// Maximum and areas.
     pub density: DensityReport,
     /// Energy and extremes of φ and E.
@@ -185,6 +188,45 @@ pub struct OptionsReport {
     pub row_blockage: bool,
     /// Whether `--deterministic` was given: the bits of one device on several.
     pub deterministic: bool,
+}
+
+/// A net and its length.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct NetReport {
+    /// Its name; empty without one.
+    pub net: String,
+    /// Its number among the nets, from 0.
+    pub number: usize,
+    /// Its pins.
+    pub pins: usize,
+    /// Half the perimeter of its pins' bounding box, layout units.
+    pub hpwl: f64,
+}
+
+impl NetReport {
+    /// Returns the ten longest nets of `design`, the longest first.
+    pub fn longest(design: &Design) -> Vec<NetReport> {
+        const MOST: usize = 10;
+        let (Some(nets), Some(lengths)) = (&design.nets, design.net_lengths()) else {
+            return Vec::new();
+        };
+        let mut order: Vec<usize> = (0..lengths.len()).collect();
+        let longer = |&a: &usize, &b: &usize| lengths[b].total_cmp(&lengths[a]).then(a.cmp(&b));
+        if order.len() > MOST {
+            order.select_nth_unstable_by(MOST, longer);
+            order.truncate(MOST);
+        }
+        order.sort_unstable_by(longer);
+        let name = |net: usize| (net < nets.names.len()).then(|| nets.names.get(net));
+        let of = |number: usize| NetReport {
+            net: name(number).unwrap_or_default().to_owned(),
+            number,
+            pins: nets.pins_of(number).len(),
+            hpwl: lengths[number],
+        };
+        order.into_iter().map(of).collect()
+    }
 }
 
 /// Wirelength and overflow of a placement.

@@ -42,6 +42,7 @@ result.hpwl: number
 result.hpwl_weighted: number
 result.overflow_smoothed: number
 result.overflow_exact: number
+longest_nets: [object object]
 density.overflow_off_die: number
 density.max_smoothed: number
 density.max_exact: number
@@ -106,6 +107,11 @@ fn the_json_has_these_keys() {
     // n0: pins at (8, 3) and (12, 4); n1: at (19.5, 6) and (32, 10.5).
     assert_eq!(json["result"]["hpwl"], 5.0 + 17.0);
     assert_eq!(json["result"]["hpwl_weighted"], 5.0 + 2.0 * 17.0);
+    let longest = serde_json::json!([
+        {"net": "n1", "number": 1, "pins": 2, "hpwl": 17.0},
+        {"net": "n0", "number": 0, "pins": 2, "hpwl": 5.0},
+    ]);
+    assert_eq!(json["longest_nets"], longest);
     close("area", json["density"]["total_area"].as_f64().unwrap(), 30.0, 30.0, 1e-12);
     assert_eq!(
         json["warnings"],
