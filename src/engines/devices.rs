@@ -24,7 +24,7 @@ struct Prefetch {
 #[cfg(feature = "cli")]
 static PREFETCH: Mutex<Option<Prefetch>> = Mutex::new(None);
 
-/// Devices that `auto` or [`prefetch`] opened: all later engines there share them. An engine on
+/// Devices that `auto` or `prefetch` opened: all later engines there share them. An engine on
 /// another device opens it, so that its work waits for no other engine's.
 static OPEN: Mutex<Vec<(usize, Gpu)>> = Mutex::new(Vec::new());
 
@@ -65,7 +65,7 @@ pub(crate) fn finish_prefetch() {
     prefetch.into_iter().for_each(|prefetch| drop(prefetch.thread.join()));
 }
 
-/// Returns a device that [`prefetch`] opened and nothing has taken.
+/// Returns a device that `prefetch` opened and nothing has taken.
 #[cfg(feature = "cli")]
 fn prefetched(device: usize) -> Option<Result<Gpu, CudaError>> {
     let mut prefetch = lock(&PREFETCH);
