@@ -8,7 +8,8 @@ use placefield::paper::bench::{
     self, BenchError, EXPERIMENTS, Experiment, FEWEST, Machine, Report, Session, Settings, Table,
     Target, Verdict, Watch, Work,
 };
-use std::time::Duration;
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// Returns a target that takes no time and says what `times` gives, in milliseconds.
 fn target(times: fn(&Work) -> Option<f64>, memory: f64) -> Target {
@@ -21,6 +22,7 @@ fn target(times: fn(&Work) -> Option<f64>, memory: f64) -> Target {
             timing: "as given".into(),
         },
         free_memory: Box::new(move || Some(memory)),
+        clock: Box::new(|| 0.0),
         peak_bandwidth: None,
         prepare: Box::new(move |work, _| {
             let time =
@@ -198,21 +200,24 @@ fn lines_beyond_the_memory_are_marked() {
 #[test]
 fn sizes_that_do_not_fit_the_time_are_marked() {
     let settings = Settings { repetitions: 1000, ..SETTINGS };
-    // Four nanoseconds per value of a map, so that a busy machine adds little to a run.
-    let sleeper = Target {
+    let now = Rc::new(Cell::new(0.0));
+    let run_by = now.clone();
+    // Four nanoseconds per value of a map.
+    let slow = Target {
         free_memory: Box::new(|| None),
-        prepare: Box::new(|work, _| {
+        clock: Box::new(move || now.get()),
+        prepare: Box::new(move |work, _| {
             let Work::Copy([a, b]) = work else { panic!("unexpected {work:?}") };
-            let time = Duration::from_nanos(4 * (a * b) as u64);
+            let (seconds, now) = (4e-9 * (a * b) as f64, run_by.clone());
             Ok(Box::new(move || {
-                assert!(time < Duration::from_secs(4), "a run that is known not to fit");
-                std::thread::sleep(time);
+                assert!(seconds < 4.0, "a run that is known not to fit");
+                now.set(now.get() + seconds);
                 Ok((1.0, None))
             }))
         }),
         ..target(as_claimed, 0.0)
     };
-    let mut session = Session::new(&sleeper, settings, Watch::NONE);
+    let mut session = Session::new(&slow, settings, Watch::NONE);
     session.begin("copies", 2.4);
     session.expect(3);
     // 4 ms a run: as many as fit a third of the time, fewer than asked for.

@@ -1,6 +1,6 @@
 //! The CPU as something to measure.
 
-use super::work::{BenchError, Direction, Machine, Target, Work, random};
+use super::work::{BenchError, Direction, Machine, Target, Work, random, seconds_from_now};
 use crate::charge::Charge;
 use crate::cpu::engine::CpuEngine;
 use crate::cpu::transforms::Plan;
@@ -31,6 +31,7 @@ pub fn cpu_target(threads: usize) -> Result<Target, BenchError> {
             timing: "wall-clock time of one run".to_owned(),
         },
         free_memory: Box::new(|| crate::memory::available().map(|bytes| bytes as f64)),
+        clock: seconds_from_now(),
         peak_bandwidth: None,
         prepare: Box::new(move |work, precision| {
             // Plans take their working memory for the pool they are made in.

@@ -5,7 +5,7 @@
 //! its runs. Beside it the same runs are timed as plain launches in a row. Buffers are the same in
 //! every run: what fits in the device's cache stays there, as between a placer's stages.
 
-use super::work::{BenchError, Direction, Machine, Run, Target, Work, random};
+use super::work::{BenchError, Direction, Machine, Run, Target, Work, random, seconds_from_now};
 use crate::charge::Charge;
 use crate::cuda::transforms::{Plan, Stage};
 use crate::cuda::{
@@ -47,6 +47,7 @@ pub fn cuda_target(ordinal: usize) -> Result<Target, CudaError> {
             ),
         },
         free_memory: Box::new(move || memory.memory().ok().map(|memory| memory.free as f64)),
+        clock: seconds_from_now(),
         peak_bandwidth: gpu.peak_bandwidth(),
         prepare: Box::new(
             move |work, precision| with_precision!(precision, T => prepare::<T>(&gpu, work)),

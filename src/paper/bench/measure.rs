@@ -16,7 +16,6 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A table or figure of the paper, or a claim of its text.
 pub struct Experiment {
@@ -94,11 +93,11 @@ pub fn run(
     seconds: f64,
     watch: Watch<'_>,
 ) -> Result<Report, BenchError> {
-    let start = Instant::now();
+    let start = (target.clock)();
     let mut session = Session::new(target, settings, watch);
     let mut tables = Vec::with_capacity(experiments.len());
     for (k, experiment) in experiments.iter().enumerate() {
-        let left = (seconds - start.elapsed().as_secs_f64()).max(0.0);
+        let left = (seconds - ((target.clock)() - start)).max(0.0);
         let weights: f64 = experiments[k..].iter().map(|e| e.weight).sum();
         session.begin(experiment.name, left * experiment.weight / weights);
         let Content { groups, claims, notes } = (experiment.measure)(&mut session)?;
@@ -125,7 +124,7 @@ pub fn run(
         paper_hardware: HARDWARE.to_owned(),
         repetitions: settings.repetitions,
         quick: settings.quick,
-        seconds: start.elapsed().as_secs_f64(),
+        seconds: (target.clock)() - start,
         notes: Vec::new(),
         tables,
     })
@@ -295,7 +294,8 @@ pub struct Session<'a> {
     /// Those of the contest's designs, generated once for all tables.
     charges: HashMap<&'static str, Arc<Charge>>,
     table: &'static str,
-    start: Instant,
+    /// The time when it was begun.
+    start: f64,
     /// Seconds for the whole table.
     budget: f64,
     /// Measurements that are still to come, this one included.
@@ -307,14 +307,14 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     /// Returns a session without a table.
     pub fn new(target: &'a Target, settings: Settings, watch: Watch<'a>) -> Session<'a> {
-        let (charges, table, start) = (HashMap::new(), "", Instant::now());
+        let (charges, table, start) = (HashMap::new(), "", (target.clock)());
         let (budget, left, last) = (0.0, 1, None);
         Session { target, settings, watch, charges, table, start, budget, left, last }
     }
 
     /// Begins a table with `budget` seconds.
     pub fn begin(&mut self, table: &'static str, budget: f64) {
-        (self.table, self.budget, self.start) = (table, budget, Instant::now());
+        (self.table, self.budget, self.start) = (table, budget, (self.target.clock)());
         self.expect(1);
     }
 
@@ -327,7 +327,7 @@ impl<'a> Session<'a> {
 
     /// Returns the seconds since the table was begun.
     pub fn elapsed(&self) -> f64 {
-        self.start.elapsed().as_secs_f64()
+        (self.target.clock)() - self.start
     }
 
     fn remaining(&self) -> f64 {
@@ -451,10 +451,10 @@ impl<'a> Session<'a> {
             return none(why);
         }
         self.progress(case);
-        let planning = Instant::now();
+        let planning = self.elapsed();
         let prepare = |work| (self.target.prepare)(work, precision).map_err(reason);
         let mut sides: Vec<Side> = works.iter().map(prepare).collect();
-        let planning = planning.elapsed().as_secs_f64();
+        let planning = self.elapsed() - planning;
         let round = self.warm_up(&mut sides, end);
         self.last = Some(Cost { bytes, planning, round });
         let left = self.remaining();
@@ -482,9 +482,9 @@ impl<'a> Session<'a> {
     fn warm_up(&self, sides: &mut [Side], end: f64) -> f64 {
         let mut round = 0.0;
         for _ in 0..WARM_UP {
-            let start = Instant::now();
+            let start = self.elapsed();
             one_round(sides, &mut []);
-            round = start.elapsed().as_secs_f64();
+            round = self.elapsed() - start;
             if self.elapsed() + round * (FEWEST + 1) as f64 > end {
                 break;
             }

@@ -10,6 +10,7 @@ use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A piece of work to time: the same pieces on every engine. Inputs are
 /// uniform random numbers in memory of the engine (a million of them, repeated);
@@ -107,6 +108,8 @@ pub struct Target {
     pub machine: Machine,
     /// Returns the bytes of free memory, if the system reports them.
     pub free_memory: Box<dyn Fn() -> Option<f64>>,
+    /// Returns the seconds since some moment, in which time limits count.
+    pub clock: Box<dyn Fn() -> f64>,
     /// Bytes per second that the device's memory moves at most; none on a CPU.
     pub peak_bandwidth: Option<f64>,
     /// Plans a piece of work and fills its input. [`BenchError::Unavailable`] for work this engine
@@ -115,6 +118,12 @@ pub struct Target {
     /// Returns the share of a multiprocessor's threads that the blocks of the kernel behind
     /// [`Work::Reorder`] or [`Work::PostProcess`] can fill, by the driver's occupancy calculator.
     pub occupancy: Box<Occupancy>,
+}
+
+/// Returns a clock of the seconds since now.
+pub(super) fn seconds_from_now() -> Box<dyn Fn() -> f64> {
+    let start = Instant::now();
+    Box::new(move || start.elapsed().as_secs_f64())
 }
 
 type Prepare = dyn Fn(&Work, Precision) -> Result<Run, BenchError>;
