@@ -43,7 +43,7 @@ pub use crate::Real as EngineReal;
 pub use crate::cuda::CudaReal as EngineReal;
 
 #[cfg(not(feature = "cuda"))]
-pub(crate) const NO_CUDA: &str = "no CUDA: this library was built without the cuda feature";
+pub(crate) const NO_CUDA: &str = "no CUDA: built without the cuda feature";
 
 /// An opened engine.
 #[derive(Debug)]
@@ -67,8 +67,8 @@ pub(crate) enum DeviceEngine<T: EngineReal> {
     Cuda(Box<CudaEngine<T>>),
 }
 
-/// Opens the engine of `choice` for `charge`. Of several devices, as many are taken as make a step
-/// faster.
+/// Opens the engine of `choice` for `charge`. Uses only as many of several devices as make
+/// a step faster.
 ///
 /// # Errors
 /// Those of [`CpuEngine::new`] and `CudaEngine::on_peers`, and if a chosen device cannot be used.
@@ -179,7 +179,7 @@ pub(crate) fn resolve(choice: EngineChoice) -> Result<Opened<EngineChoice>, Engi
 #[cfg(feature = "cuda")]
 pub(crate) fn advise<E: std::fmt::Display + From<String>>(failure: E, note: &Option<String>) -> E {
     match note {
-        Some(_) => format!("{failure} (engine cpu does without CUDA)").into(),
+        Some(_) => format!("{failure} (engine `cpu` needs no CUDA)").into(),
         None => failure,
     }
 }

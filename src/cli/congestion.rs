@@ -20,9 +20,8 @@ pub(crate) struct CongestionArgs {
     /// Add congestion: maps of RUDY, macros, cells and pins by one of these conventions
     #[arg(long, value_parser = convention(), value_name = "CONVENTION")]
     congestion: Option<Convention>,
-    /// Routing tracks per layout unit across them, horizontal and vertical; or the LEF layers whose
-    /// tracks count, each with the share of them that wires may use: metal1-metal6,metal1:0.2
-    /// [default: all LEF layers]
+    /// Routing tracks per layout unit, horizontal and vertical. Or LEF layers, each with the usable
+    /// share of its tracks: metal1-metal6,metal1:0.2 [default: all LEF layers]
     #[arg(long, value_name = "H,V|LAYERS", requires = "congestion")]
     capacity: Option<Tracks>,
 }

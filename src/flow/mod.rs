@@ -750,7 +750,8 @@ fn stages_of<H: Host>(
             variants
         }
     };
-    candidates.extend(start);
+    // Where cells have grown, wires fit the tracks better than at the start, even if they are longer.
+    candidates.extend(start.filter(|_| rounds.end.is_none_or(|end| end.result == 0)));
     if !spread && candidates.len() > 1 {
         candidates.remove(0);
     }
@@ -856,6 +857,7 @@ impl Placed {
                 capacity,
                 price: of.price,
             });
+            let wire_price = wire_price.or(options.refine.wire_price);
             let refine = RefineOptions { origin, wire_price, ..options.refine };
             self.stages.refine(design, &refine, charge, before, &mut watch)?;
         }

@@ -364,18 +364,27 @@ fn variants_differ_from_what_is_asked_for() {
 #[test]
 fn wire_beyond_the_tracks_has_its_price_in_the_detailed_stage() {
     let capacity = Capacity { horizontal: 0.3, vertical: 0.3 };
-    let excess = |price: f64| {
+    let grid = BinGrid::new(design(0).die().unwrap(), 16, 16).unwrap();
+    let excess = |options: &FlowOptions<'_>| {
         let mut design = design(0);
-        let rounds = RoutabilityOptions { capacity: Some(capacity), price, ..Default::default() };
-        let options = FlowOptions { routability: Some(rounds), ..FlowOptions::default() };
-        let placed = placed(&mut design, &options, &mut OnCpu::default());
+        let placed = placed(&mut design, options, &mut OnCpu::default());
         assert!(placed.stages.stages.detailed.is_some());
-        let grid = BinGrid::new(design.die().unwrap(), 16, 16).unwrap();
         let options = CongestionOptions::default().capacity(Some(capacity));
         let maps = CongestionMaps::of(&design, &RoutingGrid::from(&grid), &options).unwrap();
         maps.figures(&RoutingGrid::from(&grid)).overflow.unwrap()
     };
-    let (free, dear) = (excess(0.0), excess(10.0));
+    let in_rounds = |price: f64| {
+        let rounds = RoutabilityOptions { capacity: Some(capacity), price, ..Default::default() };
+        excess(&FlowOptions { routability: Some(rounds), ..FlowOptions::default() })
+    };
+    let (free, dear) = (in_rounds(0.0), in_rounds(10.0));
+    assert!(dear < 0.9 * free, "{free} {dear}");
+    let alone = |price: f64| {
+        let price = WirePrice { grid, capacity, price };
+        let refine = RefineOptions::default().wire_price(Some(price));
+        excess(&FlowOptions { refine, ..FlowOptions::default() })
+    };
+    let (free, dear) = (alone(0.0), alone(10.0));
     assert!(dear < 0.9 * free, "{free} {dear}");
 }
 

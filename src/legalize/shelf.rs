@@ -780,7 +780,7 @@ impl<'a> Shelf<'a> {
                 break;
             };
             let width = span.width();
-            // One beyond the wall is in nobody's way.
+            // Cells beyond the wall need not move.
             if way.mirrored(span.left, width) + width <= edge.max(wall) {
                 break;
             }

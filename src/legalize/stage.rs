@@ -428,8 +428,8 @@ impl<'a> Stage<'a, '_, '_> {
     }
 }
 
-/// Divides the rows, so that about as many cells are of each stripe and fit there. Cells of each row
-/// ask for so many sites, and begin at `first` of the row.
+/// Divides the rows into stripes with about equal numbers of cells, which fit there. `asked` has the
+/// sites that the cells of each row need, and `first` the number of its first cell.
 fn stripes(sites: &Sites, access: Access, asked: &[i64], first: &[u32]) -> Vec<Range<usize>> {
     let rows = asked.len();
     let cells = first[rows + 1] as usize;

@@ -101,9 +101,9 @@ impl RoutabilityOptions {
             ("exponent", self.exponent),
             ("most_added", self.most_added),
             ("least_added", self.least_added),
-            ("price", self.price),
         ];
         check_range(0.0..=f64::MAX, "a finite number, at least 0", &at_least_0)?;
+        check_range(0.0..=1e6, "a number from 0 to 1e6", &[("price", self.price)])?;
         let tracks = self.capacity.map(|Capacity { horizontal, vertical }| {
             [("horizontal capacity", horizontal), ("vertical capacity", vertical)]
         });
@@ -174,7 +174,7 @@ impl std::fmt::Display for End {
             End::NoOverflow => "every bin has enough tracks",
             End::Rounds => "all rounds are done",
             End::NoArea => "cells may gain no more area",
-            End::LittleChange => "cells in crowded bins would gain too little area",
+            End::LittleChange => "cells would gain or lose too little area",
             End::Stopped => "the placement was stopped",
         })
     }

@@ -1,15 +1,6 @@
 //! The price of wire beyond the tracks of its bin.
 //!
-//! A refinement with a price P minimises
-//!
-//! ```text
-//! Σ weight · HPWL + P · Σ_bins Σ_directions max(0, demand − capacity) · area
-//! ```
-//!
-//! The second sum is the length of all wire beyond the tracks. Demand is that of
-//! [`Convention::DreamPlace`]: a net of weight w with a box of width W and height H has w · r · W of
-//! horizontal and w · r · H of vertical wire, spread evenly over the box. r is the wire over the
-//! half perimeter of a net with this number of pins.
+//! The parent module has the objective.
 //!
 //! Searches for better positions know net weights alone. So they search with the weights
 //!
@@ -17,8 +8,9 @@
 //! weight · (1 + P · r · (W · crowded_h + H · crowded_v) / (W + H))
 //! ```
 //!
-//! of the placement before a pass, where `crowded` are the shares of the box in bins with too few
-//! tracks. The moves that they find are made one after the other, if each lowers the sum above.
+//! of the placement before a pass. P is the price, r the wire of a net over the half perimeter of
+//! its box, W and H are the box's sides, and `crowded` are the shares of the box in bins with too few
+//! tracks. The moves that they find are made one after the other, if each lowers the objective.
 
 use super::wires::Sides;
 use crate::charge::overlap::{Axis, Span};
@@ -26,8 +18,8 @@ use crate::congestion::{Capacity, Convention, Demand, RoutingGrid, risa};
 use crate::design::{Design, DesignError};
 use crate::grid::BinGrid;
 
-/// Nets whose boxes cover more bins are left out: their wire crowds no bin, and they would take the
-/// most time.
+/// Changes of nets whose boxes cover more bins are left out: they crowd no bin by themselves, and
+/// would take the most time.
 const MOST_BINS: usize = 1 << 12;
 
 /// Tracks in bins, and what wire beyond them costs.
@@ -37,12 +29,18 @@ pub struct WirePrice {
     pub grid: BinGrid,
     /// Their tracks.
     pub capacity: Capacity,
-    /// A unit of wire beyond the tracks costs as much as this number of units of wirelength; a
-    /// finite number, at least 0.
+    /// A unit of wire beyond the tracks costs as much as this number of units of wirelength; from 0
+    /// to 1e6.
     pub price: f64,
 }
 
 impl WirePrice {
+    pub(super) fn is_valid(&self) -> bool {
+        let Capacity { horizontal, vertical } = self.capacity;
+        let is_capacity = |tracks: f64| tracks > 0.0 && tracks.is_finite();
+        (0.0..=1e6).contains(&self.price) && is_capacity(horizontal) && is_capacity(vertical)
+    }
+
     /// Returns the largest factor of the weight of a net.
     pub(super) fn most_factor(&self) -> f64 {
         1.0 + self.price * risa(usize::MAX)
@@ -64,6 +62,11 @@ pub(super) struct Crowding {
     change: Vec<[f64; 2]>,
     /// The bins whose demand the move changes, some several times.
     changed: Vec<usize>,
+}
+
+/// Whether the wires of a box that covers these bins are followed.
+fn is_followed([x, y]: &[Span; 2]) -> bool {
+    (x.last - x.first + 1) * (y.last - y.first + 1) <= MOST_BINS
 }
 
 /// Width and height of a box.
@@ -89,19 +92,17 @@ impl Crowding {
         })
     }
 
-    /// Returns the bins that a box covers. There are none without width or height, as there is no
-    /// demand, and for a box of more than [`MOST_BINS`].
+    /// Returns the bins that a box covers; `None` without width or height, as there is no demand.
     fn covered(&self, [right, left, top, bottom]: Sides) -> Option<[Span; 2]> {
         let x = self.axes.0.span(-left, right + left)?;
         let y = self.axes.1.span(-bottom, top + bottom)?;
-        let bins = (x.last - x.first + 1) * (y.last - y.first + 1);
-        (bins <= MOST_BINS).then_some([x, y])
+        Some([x, y])
     }
 
     /// Returns the factor of the weight of a net for searches. `wires` is its wire over the half
     /// perimeter of its box.
     pub(super) fn factor(&self, wires: f64, sides: Sides) -> f64 {
-        let Some([x, y]) = self.covered(sides) else { return 1.0 };
+        let Some([x, y]) = self.covered(sides).filter(is_followed) else { return 1.0 };
         let (mut crowded, mut all) = ([0.0; 2], 0.0);
         for i in x.first..=x.last {
             for j in y.first..=y.last {
@@ -119,11 +120,15 @@ impl Crowding {
     }
 
     /// Adds the change of a net's box to those of a move. `wires` is the wire over the half
-    /// perimeter of a box. The wires of a box of more than [`MOST_BINS`] are not followed.
+    /// perimeter of a box. Nothing is added if a box covers more than [`MOST_BINS`].
     pub(super) fn change(&mut self, wires: f64, before: Sides, after: Sides) {
         let boxes = [(-wires, before), (wires, after)];
-        for (wires, sides) in boxes {
-            let Some([x, y]) = self.covered(sides) else { continue };
+        let covered = boxes.map(|(_, sides)| self.covered(sides));
+        if !covered.iter().flatten().all(is_followed) {
+            return;
+        }
+        for ((wires, sides), covered) in boxes.into_iter().zip(covered) {
+            let Some([x, y]) = covered else { continue };
             let [width, height] = size(sides);
             for i in x.first..=x.last {
                 for j in y.first..=y.last {

@@ -15,6 +15,17 @@
 //! on all threads, then the independent ones of the rest, and so on. So wirelength never rises, the
 //! placement is always legal, and the result is the same for any number of threads.
 //!
+//! With a price P of wire beyond the tracks ([`RefineOptions::wire_price`]) the objective is
+//!
+//! ```text
+//! Σ weight · HPWL + P · Σ_bins Σ_directions max(0, demand − capacity) · area
+//! ```
+//!
+//! Then wirelength may rise, but not the sum. Moves are made one after the other. Demand is that of
+//! [`Convention::DreamPlace`](crate::congestion::Convention::DreamPlace): a net of weight w with a
+//! box of width W and height H has w · r · W of horizontal and w · r · H of vertical wire, spread
+//! evenly over the box. r is the wire over the half perimeter of a net with this number of pins.
+//!
 //! A [`Device`], such as `cuda::Gpu`, refines with a bit-identical result
 //! ([`RefineOptions::device`]). Sums that affect decisions are sums of integers, so that they do
 //! not depend on the order of their terms.
@@ -285,9 +296,13 @@ pub enum RefineError {
         /// The number.
         value: f64,
     },
-    /// The price of wire beyond the tracks is not finite or below 0.
-    #[error("price of wire {0}: expected a finite number, at least 0")]
-    BadPrice(f64),
+    /// The price is out of its range, or the capacity is.
+    #[error(
+        "price {} of wire beyond {}, {} tracks: expected a price from 0 to 1e6, and finite numbers \
+         of tracks above 0",
+        .0.price, .0.capacity.horizontal, .0.capacity.vertical
+    )]
+    BadPrice(WirePrice),
     /// The device failed.
     #[error("{0}")]
     Device(String),
@@ -311,10 +326,10 @@ pub fn refine(
     let legality = legality::check(design, &LegalityOptions::default())?;
     let nets = design.nets.as_ref().ok_or(DesignError::NoNets)?;
     check_numbers(nets)?;
-    if let Some(WirePrice { price: value, .. }) = options.wire_price
-        && !(value.is_finite() && value >= 0.0)
+    if let Some(price) = options.wire_price
+        && !price.is_valid()
     {
-        return Err(RefineError::BadPrice(value));
+        return Err(RefineError::BadPrice(price));
     }
     if let (false, Some(worst)) = (legality.is_legal(), legality.worst.first()) {
         return Err(RefineError::NotLegal(*worst));

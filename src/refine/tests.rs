@@ -372,8 +372,14 @@ fn the_wire_of_bins_follows_every_move() {
 #[test]
 fn prices_that_are_no_numbers_are_refused() {
     let design = design(Kind { full: 0.3, ..Kind::default() });
-    for bad in [-1.0, f64::NAN, f64::INFINITY] {
-        let options = RefineOptions::default().wire_price(Some(few_tracks(&design, bad)));
+    let price = few_tracks(&design, 1.0);
+    let of_tracks = |vertical| {
+        let capacity = Capacity { vertical, ..price.capacity };
+        WirePrice { capacity, ..price }
+    };
+    let prices = [-1.0, f64::NAN, f64::INFINITY, 1e7].map(|bad| WirePrice { price: bad, ..price });
+    for bad in prices.into_iter().chain([0.0, f64::NAN].map(of_tracks)) {
+        let options = RefineOptions::default().wire_price(Some(bad));
         let refused = refine(&design, &options, &mut go_on);
         assert!(matches!(refused, Err(RefineError::BadPrice(_))), "{refused:?}");
     }

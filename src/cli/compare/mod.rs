@@ -170,6 +170,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
             (options.with_fillers(&opened.design), args.iterations.unwrap_or(1000))
         }
     };
+    let other = engines::resolve(options.engine)?.engine;
+    if args.with_cpu && other == EngineChoice::Cpu {
+        let message = "'--with-cpu' needs a CUDA engine to compare with";
+        return Err(usage(ErrorKind::ArgumentConflict, message));
+    }
     let both = [EngineChoice::Cpu, options.engine];
     let engines = if args.with_cpu { &both[..] } else { &both[1..] };
     stop::listen()?;

@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 /// Options of `placefield diff`.
 #[derive(Args)]
 #[command(mut_arg("path", |arg| arg.index(1).help("The design, an .aux or .def \
-                                          file, before its placements; or the first JSON file")))]
+                                          file, before its placements; or the first .json file")))]
 #[command(mut_arg("pl", |arg| arg.hide(true)))]
 #[command(mut_arg("maps", |arg| arg.help("Write both densities, their difference and the \
                                           displacement of every cell as NumPy files")))]
@@ -83,7 +83,8 @@ fn rise(text: &str) -> Result<f64, String> {
 impl DiffArgs {
     /// Whether the files are results of runs.
     fn compares_runs(&self) -> bool {
-        self.evaluation.design.path.extension().is_some_and(|ending| ending == "json")
+        let first = &self.evaluation.design.path;
+        first == Path::new("-") || first.extension().is_some_and(|ending| ending == "json")
     }
 
     /// Refuses options that have no effect on a table of several placements or runs.
@@ -340,8 +341,11 @@ impl DiffArgs {
             let difference = to.zip(&from, |&to, &from| to - from);
             let change = change(&opened.design, &first, [&a, &b], &difference)?;
             report.placements.push(Run { change: Some(change), ..Run::of(file, &b) });
-            let new = b.warnings.iter().filter(|w| !a.warnings.contains(w));
-            report.warnings.extend(new.cloned());
+            for warning in &b.warnings {
+                if !report.warnings.contains(warning) {
+                    report.warnings.push(warning.clone());
+                }
+            }
             last = Some((b, to, difference));
         }
         report.relate();

@@ -12,13 +12,13 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 pub(super) struct RoutabilityArgs {
     /// Continue in rounds in which cells grow if wires need more tracks than there are. The result
-    /// is the round with the least wire overflow. Detailed placement then shortens wires only if
-    /// that does not crowd others
+    /// is the round with the least wire overflow. Detailed placement then minimises wirelength plus
+    /// wire beyond the tracks
     #[arg(long)]
     routability: bool,
-    /// Routing tracks per layout unit across them, horizontal and vertical; or the LEF layers whose
-    /// tracks count, each with the share of them that wires may use: metal1-metal6,metal1:0.2
-    /// [default: all LEF layers, or without LEF so many that a twentieth of the bins has too few]
+    /// Routing tracks per layout unit, horizontal and vertical. Or LEF layers, each with the usable
+    /// share of its tracks: metal1-metal6,metal1:0.2 [default: all LEF layers; without LEF the
+    /// tracks that 5 % of the bins exceed]
     #[arg(long, value_name = "H,V|LAYERS", requires = "routability")]
     capacity: Option<Tracks>,
     /// Largest number of rounds

@@ -496,8 +496,10 @@ def place(design, *, until=None, padding=0, keep_placed=False, init="center", st
         The one with the shortest wires is refined. None with `on_iteration`, `terms`, `checkpoint` or `resume`, nor
         where the command places none. Also whether refinement inserts cells where many others give way. `progress` is also called in variants
     keep_density : density beyond which detailed placement fills no bin that is not fuller already (default: none)
-    routability : go on in rounds in which cells grow where wires need more tracks than there are: `capacity` as of
-        `maps` (without LEF's layers by default so much that a twentieth of the bins has too few tracks), at most `routability_rounds` rounds and `routability_area` of the cells' area added
+    routability : continue in rounds in which cells grow if wires need more tracks than there are. Detailed placement
+        then minimises wirelength plus wire beyond the tracks. `capacity` is that of `maps`; the default without LEF
+        has the tracks that 5 % of the bins exceed. `routability_rounds` is the largest number of rounds, and
+        `routability_area` the largest area added, as a share of the cells' area
     checkpoint, resume : file for the global placement in progress, every `checkpoint_every` iterations and when it
         ends, and one to go on from, of the same design and options
     bins : one number or two (default: about one mean cell in each at most, or DREAMPlace's choice where macros move)
