@@ -65,6 +65,13 @@ fn several_placements_are_compared_with_the_first() {
     assert_eq!(out["placements"][2]["change"]["displacement"]["max"], 15.0);
     let table = run(&[&"diff", &tiny.aux(), &files, &"--bins 8x4"]);
     assert!(table.lines().any(|l| l.starts_with("heap ")), "{table}");
+    // The first file can come through a pipe.
+    let piped = placefield(&[&"diff -", &jsons[1], &"--json -"])
+        .write_stdin(std::fs::read(&jsons[0]).unwrap())
+        .assert()
+        .success();
+    let piped: Value = serde_json::from_slice(&piped.get_output().stdout).unwrap();
+    assert_eq!(piped["placements"][1]["hpwl_relative"], runs["placements"][1]["hpwl_relative"]);
     let longer = placefield(&[&"diff", &jsons, &"--max-hpwl-rise 1%"]).assert().code(1);
     let text = said(&longer);
     assert!(text.contains("far: HPWL rises by"), "{text}");
