@@ -35,7 +35,8 @@ pub(crate) struct EvalArgs {
     /// Write a table as CSV, one line per placement; - for standard output
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Add the numbers of a window of the die, in layout units; repeat it for more windows
+    /// Add the numbers of a window of the die, in layout units (DEF units of a .def design); repeat
+    /// it for more windows
     #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = window, allow_hyphen_values = true)]
     region: Vec<Rect>,
     #[command(flatten)]

@@ -69,7 +69,8 @@ pub(crate) struct FieldArgs {
     /// Draw lines along the field instead of arrows
     #[arg(long)]
     pub(crate) streamlines: bool,
-    /// Draw density and potential along a line between two points of the die, in layout units
+    /// Draw density and potential along a line between two points of the die, in layout units (DEF
+    /// units of a .def design)
     #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = cut, allow_hyphen_values = true)]
     pub(crate) cut: Option<Cut>,
 }

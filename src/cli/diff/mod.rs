@@ -271,7 +271,11 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     }
     let (first, others) = match &args.files[..] {
         [first, others @ ..] if !others.is_empty() => (first, others),
-        _ => return Err(usage(ErrorKind::TooFewValues, "expected at least two placements")),
+        _ => {
+            let message = "expected the design (.aux or .def) and at least two placements, or two \
+                           .json files";
+            return Err(usage(ErrorKind::TooFewValues, message));
+        }
     };
     if others.len() > 1 {
         args.check_for_table()?;
