@@ -43,7 +43,7 @@ pub use crate::Real as EngineReal;
 pub use crate::cuda::CudaReal as EngineReal;
 
 #[cfg(not(feature = "cuda"))]
-pub(crate) const NO_CUDA: &str = "no CUDA: built without the cuda feature";
+pub(crate) const NO_CUDA: &str = "no CUDA: this library was built without the cuda feature";
 
 /// An opened engine.
 #[derive(Debug)]
