@@ -58,7 +58,7 @@ pub(super) struct Crowding {
     price: f64,
     /// By bin, demand minus capacity of horizontal and of vertical wire.
     beyond: Vec<[f64; 2]>,
-    /// By bin, the change of demand; zero but for bins in `changed`.
+    /// By bin, how much the move changes the demand. It is zero in bins that are not in `changed`.
     change: Vec<[f64; 2]>,
     /// The bins whose demand the move changes, some several times.
     changed: Vec<usize>,

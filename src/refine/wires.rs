@@ -428,15 +428,17 @@ impl Wires {
             first += part.members.len() as u32;
             wires.constant += part.constant;
         }
-        wires.pins_of_net = parts.iter().flat_map(|part| part.pins.iter().copied()).collect();
-        let (mut members, mut fixed, mut weight) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut members, mut fixed) = (Vec::new(), Vec::new());
+        let (mut weight, mut pins) = (Vec::new(), Vec::new());
         for part in parts {
             members.push(part.members);
             fixed.push(part.fixed);
             weight.push(part.weight);
+            pins.push(part.pins);
         }
         wires.members = parallel::concat(&members);
         (wires.fixed, wires.weight) = (parallel::concat(&fixed), parallel::concat(&weight));
+        wires.pins_of_net = parallel::concat(&pins);
         drop(members);
         wires.index();
         wires
