@@ -679,6 +679,9 @@ pub fn place<H: Host>(
     if placed.stages.stages.detailed.is_none() {
         placed.refine(design, charge, None, options, host)?;
     }
+    if let (Some(before), None) = (&placed.before, &placed.stages.stages.detailed) {
+        placed.stages.measure_legal(design, Some(charge), before)?;
+    }
     if placed.global.outcome == Outcome::Plateau {
         let Global { x, y, .. } = &placed.global;
         placed.limit = Some(limits::limit(charge, x, y).map_err(FlowError::from)?);
@@ -772,13 +775,12 @@ fn stages_of<H: Host>(
                 legalize = legalize.max_displacement(Some(rows / 2.0));
                 pull_back(design, origin, rows / 2.0);
             }
-            before = Some(design.placement.clone());
             host.begin(Part::Legal);
             let mut watch = |progress: &legalize::Progress| {
                 host.legalizing(progress);
                 ended(host, options.deadline)
             };
-            stages.legalize_within(design, &legalize, within, Some(charge), &mut watch)?;
+            before = Some(stages.legalize_within(design, &legalize, within, &mut watch)?);
         }
         let mut placed = Placed {
             seed,

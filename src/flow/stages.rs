@@ -7,6 +7,7 @@ use crate::design::{Design, Hpwl, Placement};
 use crate::displacement::{self, Displacement, Moved};
 use crate::legality::{self, LegalityOptions, LegalityReport};
 use crate::legalize::{self, Failed, LegalizeOptions, Reason, legalize, too_far};
+use crate::parallel::join;
 use crate::place::Outcome;
 use crate::refine::{self, RefineOptions, Refined, refine};
 use serde::Serialize;
@@ -65,6 +66,14 @@ impl Overflow {
             CpuDensity::new(charge, 0.0).of_cells(at).map(|stats| stats.overflow);
         Overflow { smoothed, exact, standard_cells: None }
     }
+
+    /// Returns the overflow of the placement of `design`, whose charge is given.
+    fn of(design: &Design, charge: &Charge) -> Self {
+        // Fillers count nowhere.
+        let (mut x, mut y) = (vec![0.0; charge.movable()], vec![0.0; charge.movable()]);
+        charge.corners(design, &mut x, &mut y);
+        Overflow::at(charge, &x, &y)
+    }
 }
 
 /// Results of a stage.
@@ -97,12 +106,7 @@ impl StageReport {
     /// Returns the report on the placement that `design` has. Overflow is counted on the bins of
     /// `charge`, which is of the same design.
     pub fn of(design: &Design, charge: Option<&Charge>, seconds: Option<f64>) -> Self {
-        let overflow = charge.map(|charge| {
-            // Fillers count nowhere.
-            let (mut x, mut y) = (vec![0.0; charge.movable()], vec![0.0; charge.movable()]);
-            charge.corners(design, &mut x, &mut y);
-            Overflow::at(charge, &x, &y)
-        });
+        let overflow = charge.map(|charge| Overflow::of(design, charge));
         StageReport::new(design.hpwl(), overflow, seconds)
     }
 }
@@ -187,10 +191,28 @@ pub fn shorten(
     charge: &Charge,
     watch: &mut dyn FnMut(&refine::Progress) -> Option<Outcome>,
 ) -> Result<(DetailedReport, Refined), refine::RefineError> {
+    shorten_by(&mut |design, watch| refine(design, options, watch), design, options, charge, watch)
+}
+
+/// Refines a design.
+type Work<'a> = dyn FnMut(
+        &Design,
+        &mut dyn FnMut(&refine::Progress) -> ControlFlow<()>,
+    ) -> Result<Refined, refine::RefineError>
+    + 'a;
+
+/// [`shorten`] by a given function.
+fn shorten_by(
+    work: &mut Work<'_>,
+    design: &mut Design,
+    options: &RefineOptions<'_>,
+    charge: &Charge,
+    watch: &mut dyn FnMut(&refine::Progress) -> Option<Outcome>,
+) -> Result<(DetailedReport, Refined), refine::RefineError> {
     let begun = Instant::now();
     let mut status = Outcome::Converged;
     let mut watch = broken_by(&mut status, watch);
-    let mut refined = refine(design, options, &mut watch)?;
+    let mut refined = work(design, &mut watch)?;
     drop(watch);
     std::mem::swap(&mut design.placement, &mut refined.placement);
     let seconds = begun.elapsed().as_secs_f64();
@@ -427,25 +449,26 @@ impl Stages {
         charge: Option<&Charge>,
         watch: &mut dyn FnMut(&legalize::Progress) -> Option<Outcome>,
     ) -> Result<(), FlowError> {
-        self.legalize_within(design, options, None, charge, watch)
+        let before = self.legalize_within(design, options, None, watch)?;
+        self.measure_legal(design, charge, &before)
     }
 
-    /// Like [`Stages::legalize`]. With `within`, a cell is too far if it is this number of row
-    /// heights from its position in another placement; the limit of `options` does not apply.
+    /// Like [`Stages::legalize`], but counts neither overflow nor displacements. Returns the
+    /// placement before. With `within`, a cell is too far if it is this number of row heights from
+    /// its position in another placement; the limit of `options` does not apply.
     pub(super) fn legalize_within(
         &mut self,
         design: &mut Design,
         options: &LegalizeOptions,
         within: Option<(&Placement, f64)>,
-        charge: Option<&Charge>,
         watch: &mut dyn FnMut(&legalize::Progress) -> Option<Outcome>,
-    ) -> Result<(), FlowError> {
+    ) -> Result<Placement, FlowError> {
         let begun = Instant::now();
         let mut status = Outcome::Converged;
         let legalized = legalize(design, options, &mut broken_by(&mut status, watch))?;
         let before = std::mem::replace(&mut design.placement, legalized.placement);
         let seconds = begun.elapsed().as_secs_f64();
-        let stage = StageReport::of(design, charge, Some(seconds));
+        let stage = StageReport::new(design.hpwl(), None, Some(seconds));
         self.stages.legal = Some(LegalReport { status, stage });
         // Cells that had no turn before the end came are not placed, and have no other fault.
         let (waiting, failed): (Vec<Failed>, Vec<Failed>) =
@@ -461,12 +484,28 @@ impl Stages {
         self.failed = FailedReport::of(design, failed.iter().chain(&too_far));
         self.unplaced = waiting.into_iter().map(|cell| cell.node).collect();
         self.no_one_site_gaps = options.no_one_site_gaps;
-        self.judge(design, &before)
+        self.check(design, &before)?;
+        Ok(before)
+    }
+
+    /// Counts the overflow of the legal stage, whose placement `design` has, on the bins of
+    /// `charge`, and the displacement from the placement before.
+    pub(super) fn measure_legal(
+        &mut self,
+        design: &Design,
+        charge: Option<&Charge>,
+        before: &Placement,
+    ) -> Result<(), FlowError> {
+        if let Some(legal) = &mut self.stages.legal {
+            legal.stage.overflow = charge.map(|charge| Overflow::of(design, charge));
+        }
+        self.compare(design, before)
     }
 
     /// Shortens the wires of the legal placement of `design`, with overflow counted on the bins of
     /// `charge`, and compares the result with `global`, the placement that was legalised. `watch`
-    /// is that of [`shorten`].
+    /// is that of [`shorten`]. The overflow of the legal stage is counted meanwhile: while a device
+    /// refines, the CPU has time for it.
     ///
     /// # Errors
     /// See [`refine()`].
@@ -478,7 +517,18 @@ impl Stages {
         global: &Placement,
         watch: &mut dyn FnMut(&refine::Progress) -> Option<Outcome>,
     ) -> Result<(), FlowError> {
-        let (report, _) = shorten(design, options, charge, watch)?;
+        let turned = self.legality.as_ref().is_some_and(|legality| legality.orientations_assigned);
+        let mut overflow = None;
+        let work: &mut Work<'_> = &mut |design, watch| {
+            let (refined, of_legal) = join(
+                || Overflow::of(design, charge),
+                || refine::refine_legal(design, turned, options, watch),
+            );
+            overflow = Some(of_legal);
+            refined
+        };
+        let (report, _) = shorten_by(work, design, options, charge, watch)?;
+        self.stages.legal.iter_mut().for_each(|legal| legal.stage.overflow = overflow);
         self.stages.detailed = Some(report);
         self.no_one_site_gaps = options.no_one_site_gaps;
         self.judge(design, global)
@@ -489,10 +539,21 @@ impl Stages {
     /// # Errors
     /// See [`legality::check`].
     pub(crate) fn judge(&mut self, design: &Design, before: &Placement) -> Result<(), FlowError> {
+        self.check(design, before)?;
+        self.compare(design, before)
+    }
+
+    /// Checks how legal the placement of `design` is. Fixed cells belong where they are in `before`.
+    fn check(&mut self, design: &Design, before: &Placement) -> Result<(), FlowError> {
         let options = LegalityOptions::default().reference(before);
         let options = options.no_one_site_gaps(self.no_one_site_gaps).unplaced(&self.unplaced);
         let found = legality::check(design, &options)?;
         self.legality = Some(LegalityReport::of(design, &found));
+        Ok(())
+    }
+
+    /// Measures how far the placement of `design` is from the one before.
+    fn compare(&mut self, design: &Design, before: &Placement) -> Result<(), FlowError> {
         let moved = displacement::between(design, before, &design.placement)?;
         self.displacement = Some(DisplacementReport::of(design, &moved));
         self.moved = Some(moved);

@@ -173,6 +173,13 @@ pub struct Legalized {
     pub interrupted: bool,
 }
 
+/// Whether movable nodes of `design` are placed before others.
+pub(crate) fn any_first(design: &Design) -> bool {
+    let first = first_nodes(design);
+    let moves = |i: usize| (first[i] && design.nodes.kind[i] == NodeKind::Movable).then_some(());
+    parallel::first(first.len(), moves).is_some()
+}
+
 /// Returns which nodes are placed before others: macros, and cells that keep a halo free.
 fn first_nodes(design: &Design) -> Vec<bool> {
     let row = design.usual_height();
@@ -263,9 +270,6 @@ pub(crate) fn legalize_macros(
 ) -> Result<Vec<usize>, RowsError> {
     let watch = &mut Watch::new(design.nodes.len(), watch);
     let first = first_nodes(design);
-    if design.movable().all(|i| !first[i]) {
-        return Ok(Vec::new());
-    }
     let WithMacros { done, placed, .. } = with_macros(design, &first, options.padding, watch)?;
     if !done.failed.is_empty() || watch.stopped() {
         return Ok(Vec::new());

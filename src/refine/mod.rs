@@ -324,15 +324,26 @@ pub fn refine(
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Refined, RefineError> {
     let legality = legality::check(design, &LegalityOptions::default())?;
+    if let (false, Some(worst)) = (legality.is_legal(), legality.worst.first()) {
+        return Err(RefineError::NotLegal(*worst));
+    }
+    refine_legal(design, legality.orientations_assigned, options, watch)
+}
+
+/// [`refine`] of a design that was found legal. `turned` is
+/// [`Legality::orientations_assigned`](legality::Legality::orientations_assigned).
+pub(crate) fn refine_legal(
+    design: &Design,
+    turned: bool,
+    options: &RefineOptions<'_>,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Refined, RefineError> {
     let nets = design.nets.as_ref().ok_or(DesignError::NoNets)?;
     check_numbers(nets)?;
     if let Some(price) = options.wire_price
         && !price.is_valid()
     {
         return Err(RefineError::BadPrice(price));
-    }
-    if let (false, Some(worst)) = (legality.is_legal(), legality.worst.first()) {
-        return Err(RefineError::NotLegal(*worst));
     }
     let crowding = |price| Crowding::new(design, price);
     let mut crowding = options.wire_price.as_ref().map(crowding).transpose()?;
@@ -353,7 +364,6 @@ pub fn refine(
         let mut still = setup::without_nets(design);
         let sites = Sites::new(&still)?;
         for lattice in 0..sites.lattices().len() {
-            let turned = legality.orientations_assigned;
             let mut state = setup::state(&still, nets, &sites, lattice, turned, options)?;
             refined.stayed -= state.cells.len();
             if state.cells.is_empty() || refined.interrupted {
@@ -379,10 +389,11 @@ pub fn refine(
                 Some(mut device) => {
                     rounds.run(&mut *device, &plan)?;
                     let spots = device.spots().map_err(RefineError::Device)?;
-                    let spots = spots.into_iter();
-                    let spots =
-                        spots.map(|(row, site, mirrored)| Spot { row, site, mirrored }).collect();
-                    if inserts { state.go_to(spots) } else { state.end_at(spots) }
+                    let spots = parallel::map(spots.len(), |cell| {
+                        let (row, site, mirrored) = spots[cell];
+                        Spot { row, site, mirrored }
+                    });
+                    if inserts { state.go_to(spots) } else { state.end_at(&spots) }
                 }
                 None => state = rounds.run_on_host(state, &plan)?,
             }

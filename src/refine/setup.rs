@@ -7,7 +7,8 @@ use super::wires::Wires;
 use super::{RefineError, RefineOptions};
 use crate::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use crate::displacement;
-use crate::parallel::{self, Groups, each_mut, group};
+use crate::memory::copied;
+use crate::parallel::{self, Groups, chunks, chunks_mut, each_mut, group};
 use crate::rows::{self, Cells, Lattice, Occupant, RowCells, SiteRow, Sites, Span};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -18,16 +19,17 @@ const ROUNDING: f64 = 1e-9;
 /// Returns `design` without nets and names, which this module does not use.
 pub(super) fn without_nets(design: &Design) -> Design {
     let Nodes { width, height, kind, master, fence, .. } = &design.nodes;
+    let Placement { x, y, orientation } = &design.placement;
     Design {
         nodes: Nodes {
-            width: width.clone(),
-            height: height.clone(),
-            kind: kind.clone(),
-            master: master.clone(),
-            fence: fence.clone(),
+            width: copied(width),
+            height: copied(height),
+            kind: copied(kind),
+            master: copied(master),
+            fence: copied(fence),
             ..Nodes::default()
         },
-        placement: design.placement.clone(),
+        placement: Placement { x: copied(x), y: copied(y), orientation: copied(orientation) },
         rows: design.rows.clone(),
         masters: design.masters.clone(),
         fences: design.fences.clone(),
@@ -73,6 +75,7 @@ pub(super) fn state(
                 items[start[node] as usize..start[node + 1] as usize].first().copied()
             });
             state.wires = Wires::new(design, nets, &cell_of, state.cells.len());
+            state.cell_of = cell_of;
             let most = options.wire_price.map_or(1.0, |of| of.most_factor());
             design.die().iter().for_each(|die| state.wires.count_in_units(*die, shift::RUN, most));
             state.least_gain = ROUNDING * state.wires.hpwl() / design.nodes.len().max(1) as f64;
@@ -175,6 +178,7 @@ impl Start<'_> {
             searched: range_of(rows, lattice),
             wires: Wires::default(),
             cells: Vec::new(),
+            cell_of: Vec::new(),
             kinds: Vec::new(),
             density: None,
             crowding: None,
@@ -281,25 +285,35 @@ fn range_of(rows: &[SiteRow], lattice: usize) -> std::ops::Range<usize> {
 /// Writes the present positions of the cells of `state`; positions of cells that have not moved
 /// stay bit-identical. Returns how many cells have moved or been mirrored.
 pub(super) fn write_back(state: &State, at: &mut Placement) -> usize {
-    let mut moved = 0;
-    for (index, cell) in (0u32..).zip(&state.cells) {
-        if cell.spot == cell.home {
-            continue;
+    const NODES: usize = 1 << 12;
+    let columns = (
+        chunks_mut(&mut at.x, NODES),
+        chunks_mut(&mut at.y, NODES),
+        chunks_mut(&mut at.orientation, NODES),
+        chunks(&state.cell_of, NODES),
+    );
+    let moved = parallel::map_items(columns, |_, (x, y, orientation, cell_of)| {
+        let mut moved = 0;
+        for (node, index) in cell_of.iter().enumerate() {
+            let Some(index) = *index else { continue };
+            let cell = &state.cells[index as usize];
+            if cell.spot == cell.home {
+                continue;
+            }
+            moved += 1;
+            if (cell.spot.row, cell.spot.site) != (cell.home.row, cell.home.site) {
+                let row = &state.rows[cell.spot.row as usize];
+                (x[node], y[node]) = (row.left(cell.spot.site + cell.padding), row.y);
+            }
+            let pose = state.pose(index, cell.spot);
+            if pose.flipped {
+                orientation[node] = orientation[node].flipped();
+            }
+            if pose.mirrored {
+                orientation[node] = orientation[node].mirrored();
+            }
         }
-        moved += 1;
-        let (node, row) = (cell.node as usize, &state.rows[cell.spot.row as usize]);
-        if (cell.spot.row, cell.spot.site) != (cell.home.row, cell.home.site) {
-            at.x[node] = row.left(cell.spot.site + cell.padding);
-            at.y[node] = row.y;
-        }
-        let pose = state.pose(index, cell.spot);
-        let orientation = &mut at.orientation[node];
-        if pose.flipped {
-            *orientation = orientation.flipped();
-        }
-        if pose.mirrored {
-            *orientation = orientation.mirrored();
-        }
-    }
-    moved
+        moved
+    });
+    moved.into_iter().sum()
 }

@@ -5,7 +5,7 @@ use super::crowding::Crowding;
 use super::density::Density;
 use super::update::{AT_ONCE, update};
 use super::wires::{Moved, Pose, Scratch, Wires, length};
-use crate::parallel;
+use crate::parallel::{self, each_mut};
 use crate::rows::{Access, Exchange, Occupant, RowCells, Sites, Span, limited};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -99,6 +99,8 @@ pub(crate) struct State {
     pub(crate) searched: Range<usize>,
     pub(crate) bands: Vec<RowCells>,
     pub(crate) cells: Vec<Cell>,
+    /// By node of the design.
+    pub(super) cell_of: Vec<Option<u32>>,
     pub(crate) kinds: Vec<Kind>,
     /// The bins that must not be filled too far, if there are any.
     pub(super) density: Option<Density>,
@@ -400,8 +402,8 @@ impl State {
     }
 
     /// Does the same, if later code reads only the spots.
-    pub(super) fn end_at(&mut self, spots: Vec<Spot>) {
-        self.cells.iter_mut().zip(spots).for_each(|(cell, spot)| cell.spot = spot);
+    pub(super) fn end_at(&mut self, spots: &[Spot]) {
+        parallel::for_each(each_mut(&mut self.cells), |k, cell| cell.spot = spots[k]);
     }
 
     /// Whether the density allows the moves, which must then be made.

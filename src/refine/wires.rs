@@ -534,8 +534,8 @@ impl Wires {
 
     /// Weighted HPWL of all nets, layout units.
     pub(crate) fn hpwl(&self) -> f64 {
-        let moving = self.extremes.iter().zip(&self.weight);
-        self.constant + moving.map(|(net, weight)| weight * length(whole(net))).sum::<f64>()
+        let of_net = |net: usize| self.weight[net] * length(whole(&self.extremes[net]));
+        self.constant + parallel::sum(self.len(), of_net)
     }
 
     /// Weighted HPWL of the nets of `cell`.
@@ -607,7 +607,10 @@ impl Wires {
         let (reach, heaviest) =
             of_cells.into_iter().fold((0.0, 0.0), |a, b| (f64::max(a.0, b.0), f64::max(a.1, b.1)));
         let die = [die.xh, -die.xl, die.yh, -die.yl].map(|side| side + reach);
-        let longest = length(self.fixed.iter().fold(die, |all, fixed| larger(all, *fixed)));
+        let of_nets = parallel::map_blocks(self.len(), NETS_AT_ONCE, |nets| {
+            self.fixed[nets].iter().fold(die, |all, fixed| larger(all, *fixed))
+        });
+        let longest = length(of_nets.into_iter().fold(die, larger));
         let weight = factor * heaviest * cells as f64;
         let units = |bits: f64, most: f64| match most > 0.0 {
             true => (bits - most.log2().ceil()).clamp(-960.0, 960.0).exp2(),
