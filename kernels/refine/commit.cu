@@ -1,7 +1,7 @@
 // Detailed placement: which proposals are made, and making them (src/refine/state.rs and claims.rs).
 //
 //   refine_start    the sites that cells take at first, and where the pins of nets are; a thread per cell
-//   refine_extremes the outermost cells of nets at first; a thread per net
+//   refine_extremes the outermost cells of nets at first; a thread per net, a warp where many cells have it
 //   judge           whether proposals are legal and shorten wires, and what they claim; a warp each
 //   hold            whether no proposal before one claims the same; a warp each
 //   make            makes those; a warp each
@@ -79,6 +79,7 @@ template <bool WARP> __device__ void look(const Refine& s, u32 net, Outermost* t
         // Of the lanes one has the fixed pins; the others begin with none, behind all members.
         sides[k] = lane == 0 ? TwoOf{s.fixed[4 * size_t(net) + k], none, 0, 0} : TwoOf{none, none, NONE, NONE};
     }
+#pragma unroll 4
     for (u32 m = begin + lane; m < end; m += WARP ? 32 : 1) {
         const Member& member = s.members[m];
 #pragma unroll
@@ -109,12 +110,20 @@ template <bool WARP> __device__ void look(const Refine& s, u32 net, Outermost* t
     }
 }
 
+/// Whether a warp goes through the cells of a net.
+__device__ __forceinline__ bool is_large(const Refine& s, u32 net) {
+    return s.member_start[net + 1] - s.member_start[net] > FEW_MEMBERS;
+}
+
 PF_KERNEL(256) refine_extremes(const Refine s, const double* weights) {
     const u32 net = blockIdx.x * blockDim.x + threadIdx.x;
-    if (net >= s.net_count) return;
-    Outermost* to = s.extremes + 2 * size_t(net);
-    look<false>(s, net, to);
-    to[0].weight = to[1].weight = weights[net];
+    const bool is_net = net < s.net_count, large = is_net && is_large(s, net);
+    if (is_net) s.extremes[2 * size_t(net)].weight = s.extremes[2 * size_t(net) + 1].weight = weights[net];
+    if (is_net && !large) look<false>(s, net, s.extremes + 2 * size_t(net));
+    for (u32 left = __ballot_sync(ALL_LANES, large); left; left &= left - 1) {
+        const u32 of_one = __shfl_sync(ALL_LANES, net, __ffs(int(left)) - 1);
+        look<true>(s, of_one, s.extremes + 2 * size_t(of_one));
+    }
 }
 
 /// A proposal, as the lanes of a warp share it.
@@ -259,13 +268,26 @@ __device__ bool is_legal(const Refine& s, const Proposal& of) {
     return __all_sync(ALL_LANES, legal);
 }
 
+/// Whether only a look at all its cells tells how far a large net reaches without the cells of a group.
+__device__ bool needs_warp(const Refine& s, const Proposal& of, u64 group, u32 net) {
+    if (!(group & (group - 1)) || !is_large(s, net)) return false;
+    bool looks = false;
+    for (u32 side = 0; side < 4; ++side) {
+        const Outermost& axis = s.extremes[2 * size_t(net) + side / 2];
+        looks |= has(of, group, axis.first_of[side % 2]) && has(of, group, axis.second_of[side % 2]);
+    }
+    return looks;
+}
+
 /// By how many units the pin `p` of change `k`, with those of other changes on its net, shortens the net; 0 if a
-/// change before it has the net.
-__device__ i64 gain_of_pin(const Refine& s, const Proposal& of, u32 k, u32 p) {
+/// change before it has the net. Without a WARP, `waits` tells that all lanes of one have to ask for it.
+template <bool WARP> __device__ i64 gain_of_pin(const Refine& s, const Proposal& of, u32 k, u32 p, bool& waits) {
     const Pin& pin = s.pins[p];
     const Outermost* net = s.extremes + 2 * size_t(pin.net);
     const u64 group = group_of(s, of, k, pin.net);
     if (group & ((u64(1) << k) - 1)) return 0;
+    waits = !WARP && needs_warp(s, of, group, pin.net);
+    if (waits) return 0;
     double then[4], now[4], others[4];
     on_die(pin, of.to[k], then);
     if (group >> k == 1) {
@@ -278,7 +300,7 @@ __device__ i64 gain_of_pin(const Refine& s, const Proposal& of, u32 k, u32 p) {
             enlarge(then, sides);
         }
         for (u32 side = 0; side < 4; ++side) {
-            others[side] = side_without(s, pin.net, side, [&](u32 cell) { return has(of, group, cell); });
+            others[side] = side_without<WARP>(s, pin.net, side, [&](u32 cell) { return has(of, group, cell); });
         }
     }
     enlarge(then, others);
@@ -300,9 +322,20 @@ PF_KERNEL(128) judge(const Refine s, const Batch batch) {
         read(s, batch, index, of);
         i64 gain = 0;
         const u32 pins = of.before[of.count];
-        for (u32 k = 0, i = lane; i < pins; i += 32) {
-            while (of.before[k + 1] <= i) ++k;
-            gain += gain_of_pin(s, of, k, of.pins[k] + i - of.before[k]);
+        for (u32 k = 0, i = lane; i - lane < pins; i += 32) {
+            bool waits = false;
+            u32 p = 0;
+            if (i < pins) {
+                while (of.before[k + 1] <= i) ++k;
+                p = of.pins[k] + i - of.before[k];
+                gain += gain_of_pin<false>(s, of, k, p, waits);
+            }
+            for (u32 left = __ballot_sync(ALL_LANES, waits); left; left &= left - 1) {
+                const int one = __ffs(int(left)) - 1;
+                const u32 of_k = __shfl_sync(ALL_LANES, k, one), of_p = __shfl_sync(ALL_LANES, p, one);
+                const i64 by_all = gain_of_pin<true>(s, of, of_k, of_p, waits);
+                if (int(lane) == one) gain += by_all;
+            }
         }
         gain = warp_total(gain);
         if (!(length_of_units(s, gain) > s.least_gain) || !is_legal(s, of)) gain = 0;
@@ -460,7 +493,7 @@ PF_KERNEL(128) make(const Refine s, const Batch batch) {
                 found[1] = s.extremes[2 * size_t(net) + 1];
                 how = follow(s, of, k, p, found);
             }
-            const bool large = how == LOOK && s.member_start[net + 1] - s.member_start[net] > FEW_MEMBERS;
+            const bool large = how == LOOK && is_large(s, net);
             if (how == LOOK && !large) look<false>(s, net, found);
             if (how != ELSEWHERE && !large) write(s, net, found);
             for (u32 left = __ballot_sync(ALL_LANES, large); left; left &= left - 1) {

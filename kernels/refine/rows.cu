@@ -226,8 +226,8 @@ PF_KERNEL(128) propose_reorder(const Refine s, const Batch batch, const Listed l
                 for (u32 k = 0; k < WINDOW; ++k) is = is || (of_net[k] == net && cells[k] == cell);
                 return is;
             };
-            high = side_without(s, net, 0, moved);
-            low_side = side_without(s, net, 1, moved);
+            high = side_without<true>(s, net, 0, moved);
+            low_side = side_without<true>(s, net, 1, moved);
         }
 #pragma unroll
         for (u32 k = 0; k < WINDOW; ++k) {

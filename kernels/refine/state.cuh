@@ -167,9 +167,10 @@ struct Refine {
     u32 cell_count, net_count, row_count, band_count, first_row, end_row;
 };
 
-/// Tasks that propose in the same placement: `count` of them from number `first` on, of `all`.
+/// Tasks that propose in the same placement: `count` of them from number `first` on, of `all`. In propose_swap a warp
+/// has `lanes` tasks.
 struct Batch {
-    u32 all, apart, first, count, stride, turn;
+    u32 all, apart, first, count, stride, turn, lanes;
 };
 
 __device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }
@@ -373,15 +374,21 @@ __device__ __forceinline__ void without(const Outermost* net, u32 cell, double (
     }
 }
 
-/// One side of the cells of a net that are not `left_out`, and of its fixed pins.
-template <typename F> __device__ __forceinline__ double side_without(const Refine& s, u32 net, u32 k, F left_out) {
+/// One side of the cells of a net that are not `left_out`, and of its fixed pins; with a WARP all lanes ask for it.
+template <bool WARP = false, typename F>
+__device__ __forceinline__ double side_without(const Refine& s, u32 net, u32 k, F left_out) {
     const Outermost& axis = s.extremes[2 * size_t(net) + k / 2];
     if (!left_out(axis.first_of[k % 2])) return axis.first[k % 2];
     if (!left_out(axis.second_of[k % 2])) return axis.second[k % 2];
     double side = s.fixed[4 * size_t(net) + k];
-    for (u32 m = s.member_start[net]; m < s.member_start[net + 1]; ++m) {
+    const u32 lane = WARP ? threadIdx.x % 32 : 0;
+    for (u32 m = s.member_start[net] + lane; m < s.member_start[net + 1]; m += WARP ? 32 : 1) {
         const Member& member = s.members[m];
         if (member.sides[k] > side && !left_out(member.cell)) side = member.sides[k];
+    }
+    for (u32 n = WARP ? 16 : 0; n > 0; n /= 2) {
+        const double other = __shfl_xor_sync(ALL_LANES, side, n);
+        side = other > side ? other : side;
     }
     return side;
 }

@@ -1,7 +1,8 @@
 // Detailed placement: cells go near where their nets are shortest (src/refine/swap.rs, whose searches these are).
 //
 //   refine_slopes  slopes of the length of cells' nets, where they are out of date; a thread per cell
-//   propose_swap   the best gap, place between neighbours or cell to change places with; a thread per cell
+//   propose_swap   the best gap, place between neighbours or cell to change places with; a thread per cell, of a warp
+//                  those of a few lanes
 //
 // Cells of one batch are at all places of the die, so threads share little. A thread keeps the nets of its cell, up
 // to FEW_PINS, in local memory (interleaved by thread). It looks at 5 rows, and at 17 as long as nothing is found,
@@ -450,8 +451,8 @@ struct Seeker {
 };
 
 PF_KERNEL(128) propose_swap(const Refine s, const Batch batch) {
-    const u32 index = blockIdx.x * blockDim.x + threadIdx.x;
-    if (index >= batch.count) return;
+    const u32 lane = threadIdx.x % 32, index = (blockIdx.x * 4 + threadIdx.x / 32) * batch.lanes + lane;
+    if (lane >= batch.lanes || index >= batch.count) return;
     const u32 cell = nth(batch, batch.first + index);
     const Slopes slopes = s.slopes[cell];
     bool pulled = false;
