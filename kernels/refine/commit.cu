@@ -2,9 +2,12 @@
 //
 //   refine_start    the sites that cells take at first, and where the pins of nets are; a thread per cell
 //   refine_extremes the outermost cells of nets at first; a thread per net, a warp where many cells have it
-//   judge           whether proposals are legal and shorten wires, and what they claim; a warp each
-//   hold            whether no proposal before one claims the same; a warp each
-//   make            makes those; a warp each
+//   judge           whether proposals are legal and shorten wires, and what they claim
+//   hold            whether no proposal before one claims the same
+//   make            makes those
+//
+// The last three have a warp for each proposal. *_stretches, for proposals with many changes, have a block for each:
+// with 196 proposals of up to 48 changes these kernels are limited by the length of one warp.
 //
 // A proposal claims the nets, cells and gaps that it depends on. Its stamp is greater in later turns, and in a turn
 // those have greater stamps that go first; atomic maxima give every resource the greatest stamp of those that change
@@ -15,7 +18,8 @@
 // Gains are sums of whole units, the same in any order. Lists of waiting proposals have no order either.
 //
 // Memory traffic: per proposal and pin 40 bytes, and 128 of its net, in each kernel; 8 or 16 bytes of claims by
-// atomics; per change one bit and 4 bytes by band. Blocks of 128 threads; 4.2 kB of shared memory per warp.
+// atomics; per change one bit and 4 bytes by band. Blocks of 128 threads; 4.2 kB of shared memory per
+// proposal.
 #include "refine/state.cuh"
 
 /// Most changes of a proposal.
@@ -126,7 +130,35 @@ PF_KERNEL(256) refine_extremes(const Refine s, const double* weights) {
     }
 }
 
-/// A proposal, as the lanes of a warp share it.
+/// Waits for all threads of a proposal: a warp or the block.
+template <u32 THREADS> __device__ __forceinline__ void sync() {
+    if constexpr (THREADS == 32) {
+        __syncwarp();
+    } else {
+        __syncthreads();
+    }
+}
+
+/// Whether it is so for all threads of a proposal.
+template <u32 THREADS> __device__ __forceinline__ bool all_of(bool is) {
+    if constexpr (THREADS == 32) return __all_sync(ALL_LANES, is);
+    return __syncthreads_and(is);
+}
+
+/// The sum over the threads of a proposal.
+template <u32 THREADS> __device__ __forceinline__ i64 total(i64 value) {
+    value = warp_total(value);
+    if constexpr (THREADS > 32) {
+        __shared__ i64 of_warps[THREADS / 32];
+        if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
+        __syncthreads();
+        value = 0;
+        for (u32 k = 0; k < THREADS / 32; ++k) value += of_warps[k];
+    }
+    return value;
+}
+
+/// A proposal, as its threads share it.
 struct Proposal {
     Pose to[MOST_CHANGES];
     u64 nets[MOST_CHANGES];
@@ -137,11 +169,12 @@ struct Proposal {
     u32 net[SHARED_NETS];         // by pin, of several changes with no more pins
 };
 
-__device__ __forceinline__ void read(const Refine& s, const Batch& batch, u32 index, Proposal& of) {
-    const u32 lane = threadIdx.x % 32, count = min(s.counts[index], MOST_CHANGES);
-    __syncwarp();
+template <u32 THREADS> __device__ __forceinline__ void read(const Refine& s, const Batch& batch, u32 index, Proposal& of) {
+    const u32 thread = threadIdx.x % THREADS, lane = threadIdx.x % 32, count = min(s.counts[index], MOST_CHANGES);
+    sync<THREADS>();
     u32 before = 0;
-    for (u32 k = lane; k - lane < count; k += 32) {
+    // The first warp does.
+    for (u32 k = lane; thread < 32 && k - lane < count; k += 32) {
         u32 pins = 0;
         if (k < count) {
             const Change change = s.changes[size_t(index) * batch.stride + k];
@@ -155,17 +188,18 @@ __device__ __forceinline__ void read(const Refine& s, const Batch& batch, u32 in
         if (k < count) of.before[k + 1] = before + until;
         before += __shfl_sync(ALL_LANES, until, 31);
     }
-    if (lane == 0) {
+    if (thread == 0) {
         of.count = count;
         of.before[0] = 0;
     }
-    __syncwarp();
-    if (count > 1 && before <= SHARED_NETS) {
-        for (u32 k = 0, i = lane; i < before; i += 32) {
+    sync<THREADS>();
+    const u32 pins = of.before[count];
+    if (count > 1 && pins <= SHARED_NETS) {
+        for (u32 k = 0, i = thread; i < pins; i += THREADS) {
             while (of.before[k + 1] <= i) ++k;
             of.net[i] = s.pins[of.pins[k] + i - of.before[k]].net;
         }
-        __syncwarp();
+        sync<THREADS>();
     }
 }
 
@@ -213,16 +247,16 @@ __device__ __forceinline__ bool has(const Proposal& of, u64 group, u32 cell) {
 }
 
 /// Calls `each` with every resource that a proposal claims, and whether it changes it.
-template <typename F> __device__ __forceinline__ void claims(const Refine& s, const Proposal& of, F each) {
-    const u32 lane = threadIdx.x % 32, pins = of.before[of.count];
-    for (u32 k = 0, i = lane; i < pins; i += 32) {
+template <u32 THREADS, typename F> __device__ __forceinline__ void claims(const Refine& s, const Proposal& of, F each) {
+    const u32 thread = threadIdx.x % THREADS, pins = of.before[of.count];
+    for (u32 k = 0, i = thread; i < pins; i += THREADS) {
         while (of.before[k + 1] <= i) ++k;
         const Pin& pin = s.pins[of.pins[k] + i - of.before[k]];
         double sides[4];
         on_die(pin, of.to[k], sides);
         each(pin.net, changes_net(s.extremes + 2 * size_t(pin.net), of.changes[k].cell, sides));
     }
-    for (u32 k = lane; k < of.count; k += 32) {
+    for (u32 k = thread; k < of.count; k += THREADS) {
         const Change& change = of.changes[k];
         const Cell& cell = s.cells[change.cell];
         each(s.net_count + change.cell, true);
@@ -258,14 +292,14 @@ __device__ __forceinline__ bool overlap(const Refine& s, const Change& a, const 
 }
 
 /// Whether the placement is legal after a proposal, as it is before.
-__device__ bool is_legal(const Refine& s, const Proposal& of) {
+template <u32 THREADS> __device__ bool is_legal(const Refine& s, const Proposal& of) {
     bool legal = true;
-    for (u32 k = threadIdx.x % 32; k < of.count && legal; k += 32) {
+    for (u32 k = threadIdx.x % THREADS; k < of.count && legal; k += THREADS) {
         const Change& change = of.changes[k];
         legal = fits(s, change.cell, change.row, change.site, [&](u32 cell) { return moves(of, cell); });
         for (u32 n = 0; n < k && legal; ++n) legal = !overlap(s, change, of.changes[n]);
     }
-    return __all_sync(ALL_LANES, legal);
+    return all_of<THREADS>(legal);
 }
 
 /// Whether only a look at all its cells tells how far a large net reaches without the cells of a group.
@@ -308,21 +342,22 @@ template <bool WARP> __device__ i64 gain_of_pin(const Refine& s, const Proposal&
     return units_of(s, times(net[0].weight, length_of(now) - length_of(then)));
 }
 
-PF_KERNEL(128) judge(const Refine s, const Batch batch) {
-    __shared__ Proposal all[4];
-    Proposal& of = all[threadIdx.x / 32];
-    const u32 now = batch.turn % 2, waiting = s.counters->waiting[now], lane = threadIdx.x % 32;
+template <u32 THREADS> __device__ __forceinline__ void judge_by(const Refine& s, const Batch& batch) {
+    constexpr u32 OF_BLOCK = 128 / THREADS;
+    __shared__ Proposal all[OF_BLOCK];
+    Proposal& of = all[threadIdx.x / THREADS];
+    const u32 now = batch.turn % 2, waiting = s.counters->waiting[now], thread = threadIdx.x % THREADS;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         s.counters->waiting[1 - now] = 0;
         s.counters->made = 0;
         s.counters->turns += waiting ? 1 : 0;
     }
-    for (u32 w = blockIdx.x * 4 + threadIdx.x / 32; w < waiting; w += gridDim.x * 4) {
+    for (u32 w = blockIdx.x * OF_BLOCK + threadIdx.x / THREADS; w < waiting; w += gridDim.x * OF_BLOCK) {
         const u32 index = s.waiting[now][w];
-        read(s, batch, index, of);
+        read<THREADS>(s, batch, index, of);
         i64 gain = 0;
         const u32 pins = of.before[of.count];
-        for (u32 k = 0, i = lane; i - lane < pins; i += 32) {
+        for (u32 k = 0, i = thread; i - thread < pins; i += THREADS) {
             bool waits = false;
             u32 p = 0;
             if (i < pins) {
@@ -334,34 +369,38 @@ PF_KERNEL(128) judge(const Refine s, const Batch batch) {
                 const int one = __ffs(int(left)) - 1;
                 const u32 of_k = __shfl_sync(ALL_LANES, k, one), of_p = __shfl_sync(ALL_LANES, p, one);
                 const i64 by_all = gain_of_pin<true>(s, of, of_k, of_p, waits);
-                if (int(lane) == one) gain += by_all;
+                if (int(threadIdx.x % 32) == one) gain += by_all;
             }
         }
-        gain = warp_total(gain);
-        if (!(length_of_units(s, gain) > s.least_gain) || !is_legal(s, of)) gain = 0;
-        if (lane == 0) s.gains[index] = gain;
+        gain = total<THREADS>(gain);
+        if (!(length_of_units(s, gain) > s.least_gain) || !is_legal<THREADS>(s, of)) gain = 0;
+        if (thread == 0) s.gains[index] = gain;
         if (!gain) continue;
         const u64 stamp = stamp_of(batch, index);
-        claims(s, of, [&](u32 resource, bool changes) { atomicMax((changes ? s.changed : s.used) + resource, stamp); });
+        claims<THREADS>(s, of, [&](u32 resource, bool changes) { atomicMax((changes ? s.changed : s.used) + resource, stamp); });
     }
 }
 
-PF_KERNEL(128) hold(const Refine s, const Batch batch) {
-    __shared__ Proposal all[4];
-    Proposal& of = all[threadIdx.x / 32];
-    const u32 now = batch.turn % 2, waiting = s.counters->waiting[now], lane = threadIdx.x % 32;
-    for (u32 w = blockIdx.x * 4 + threadIdx.x / 32; w < waiting; w += gridDim.x * 4) {
+PF_KERNEL(128) judge(const Refine s, const Batch batch) { judge_by<32>(s, batch); }
+PF_KERNEL(128) judge_stretches(const Refine s, const Batch batch) { judge_by<128>(s, batch); }
+
+template <u32 THREADS> __device__ __forceinline__ void hold_by(const Refine& s, const Batch& batch) {
+    constexpr u32 OF_BLOCK = 128 / THREADS;
+    __shared__ Proposal all[OF_BLOCK];
+    Proposal& of = all[threadIdx.x / THREADS];
+    const u32 now = batch.turn % 2, waiting = s.counters->waiting[now], thread = threadIdx.x % THREADS;
+    for (u32 w = blockIdx.x * OF_BLOCK + threadIdx.x / THREADS; w < waiting; w += gridDim.x * OF_BLOCK) {
         const u32 index = s.waiting[now][w];
         const i64 gain = s.gains[index];
         if (!gain) continue;
-        read(s, batch, index, of);
+        read<THREADS>(s, batch, index, of);
         const u64 stamp = stamp_of(batch, index);
         bool holds = true;
-        claims(s, of, [&](u32 resource, bool changes) {
+        claims<THREADS>(s, of, [&](u32 resource, bool changes) {
             holds = holds && s.changed[resource] <= stamp && !(changes && s.used[resource] > stamp);
         });
-        holds = __all_sync(ALL_LANES, holds);
-        if (lane) continue;
+        holds = all_of<THREADS>(holds);
+        if (thread) continue;
         if (holds) {
             s.made[atomicAdd(&s.counters->made, 1u)] = index;
             atomicAdd(&s.counters->low[index % GAIN_SUMS], u64(gain) & 0xffffffffu);
@@ -371,6 +410,9 @@ PF_KERNEL(128) hold(const Refine s, const Batch batch) {
         }
     }
 }
+
+PF_KERNEL(128) hold(const Refine s, const Batch batch) { hold_by<32>(s, batch); }
+PF_KERNEL(128) hold_stretches(const Refine s, const Batch batch) { hold_by<128>(s, batch); }
 
 /// Adds a cell to the outermost of a net, which does not name it.
 __device__ __forceinline__ void add(Outermost* net, u32 cell, const double (&sides)[4]) {
@@ -444,14 +486,15 @@ __device__ void write(const Refine& s, u32 net, const Outermost (&found)[2]) {
     }
 }
 
-PF_KERNEL(128) make(const Refine s, const Batch batch) {
-    __shared__ Proposal all[4];
-    Proposal& of = all[threadIdx.x / 32];
-    const u32 made = s.counters->made, lane = threadIdx.x % 32;
-    for (u32 w = blockIdx.x * 4 + threadIdx.x / 32; w < made; w += gridDim.x * 4) {
-        read(s, batch, s.made[w], of);
+template <u32 THREADS> __device__ __forceinline__ void make_by(const Refine& s, const Batch& batch) {
+    constexpr u32 OF_BLOCK = 128 / THREADS;
+    __shared__ Proposal all[OF_BLOCK];
+    Proposal& of = all[threadIdx.x / THREADS];
+    const u32 made = s.counters->made, thread = threadIdx.x % THREADS, lane = threadIdx.x % 32;
+    for (u32 w = blockIdx.x * OF_BLOCK + threadIdx.x / THREADS; w < made; w += gridDim.x * OF_BLOCK) {
+        read<THREADS>(s, batch, s.made[w], of);
         // First all cells are lifted, then all are set down.
-        for (u32 k = lane; k < of.count; k += 32) {
+        for (u32 k = thread; k < of.count; k += THREADS) {
             const Change& change = of.changes[k];
             const Spot now = s.spots[change.cell];
             u32 band, end;
@@ -464,8 +507,8 @@ PF_KERNEL(128) make(const Refine s, const Batch batch) {
                 atomicAnd(s.edges + place / 64, ~(u64(1) << (place % 64)));
             }
         }
-        __syncwarp();
-        for (u32 k = lane; k < of.count; k += 32) {
+        sync<THREADS>();
+        for (u32 k = thread; k < of.count; k += THREADS) {
             const Change& change = of.changes[k];
             u32 band, end;
             if (!bands_of(s, s.cells[change.cell], change.row, band, end)) continue;
@@ -474,14 +517,14 @@ PF_KERNEL(128) make(const Refine s, const Batch batch) {
             s.poses[change.cell] = of.to[k];
         }
         const u32 pins = of.before[of.count];
-        for (u32 k = 0, i = lane; i < pins; i += 32) {
+        for (u32 k = 0, i = thread; i < pins; i += THREADS) {
             while (of.before[k + 1] <= i) ++k;
             const Pin& pin = s.pins[of.pins[k] + i - of.before[k]];
             on_die(pin, of.to[k], s.members[pin.member].sides);
         }
         __threadfence_block();
-        __syncwarp();
-        for (u32 k = 0, i = lane; i - lane < pins; i += 32) {
+        sync<THREADS>();
+        for (u32 k = 0, i = thread; i - thread < pins; i += THREADS) {
             u32 net = NONE;
             Followed how = ELSEWHERE;
             Outermost found[2];
@@ -509,6 +552,9 @@ PF_KERNEL(128) make(const Refine s, const Batch batch) {
                 __syncwarp();
             }
         }
-        __syncwarp();
+        sync<THREADS>();
     }
 }
+
+PF_KERNEL(128) make(const Refine s, const Batch batch) { make_by<32>(s, batch); }
+PF_KERNEL(128) make_stretches(const Refine s, const Batch batch) { make_by<128>(s, batch); }

@@ -86,8 +86,10 @@ struct Kernels {
     reorder: Kernel<ProposeReorder>,
     shift: Kernel<ProposeShift>,
     mirror: Kernel<ProposeMirror>,
-    /// `judge`, `hold` and `make`.
+    /// `judge`, `hold` and `make`, with a warp for each proposal.
     turn: [Kernel<Judge>; 3],
+    /// Those with a block for each.
+    turn_of_stretches: [Kernel<Judge>; 3],
 }
 
 /// Returns where each of the lists begins, and the end.
@@ -132,6 +134,10 @@ impl CudaRefine {
             shift: Kernel::new(in_rows)?,
             mirror: Kernel::new(in_rows)?,
             turn: Kernel::each(commit, ["judge", "hold", "make"])?,
+            turn_of_stretches: Kernel::each(
+                commit,
+                ["judge_stretches", "hold_stretches", "make_stretches"],
+            )?,
         };
         let mut arrays = DeviceArrays::new(gpu);
 
@@ -407,13 +413,17 @@ impl CudaRefine {
         let mut batch = Batch { all, apart, first, count, stride, turn: self.turn, lanes: LANES };
         self.propose(batch)?;
         let blocks = 8 * self.gpu.info().multiprocessors.max(1) as usize;
-        let config = launch(tasks.count.div_ceil(WARPS).min(blocks));
+        let (kernels, of_block) = match self.pass {
+            Pass::Shift(_) => (&self.kernels.turn_of_stretches, 1),
+            _ => (&self.kernels.turn, WARPS),
+        };
+        let config = launch(tasks.count.div_ceil(of_block).min(blocks));
         let mut turns = self.turns.clamp(1, MOST_TURNS);
         loop {
             for _ in 0..turns {
                 batch.turn = self.turn;
                 self.turn += 1;
-                for kernel in &self.kernels.turn {
+                for kernel in kernels {
                     // SAFETY: proposals are of this batch, with numbers below its count.
                     unsafe { kernel.launch_as(&self.gpu, config, &Judge { s: self.data, batch }) }?;
                 }
