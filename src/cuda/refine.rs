@@ -10,6 +10,7 @@ use super::device::constants::{FEW_PINS, GAIN_SUMS, PUSHED_CELLS, STRETCH_CELLS,
 use super::device::{
     CudaError, DeviceArrays, DeviceVec, Gpu, Kernel, Pinned, blocks_for, blocks_with,
 };
+use super::lines::others;
 use crate::refine::{Device, Engine, OnDevice, Pass, Start, Tasks, sealed};
 use crate::rows::Run;
 use cudarc::driver::LaunchConfig;
@@ -122,8 +123,14 @@ impl CudaRefine {
         let (wires, sites) = (&state.wires, &state.sites);
         let (cells, nets) = (state.cells.len(), wires.len());
         let (rows, bands) = (state.rows.len(), sites.bands().len());
-        let modules = gpu.prepare::<f64>(&[("swap", &[]), ("rows", &[]), ("commit", &[])])?;
-        let [swap, in_rows, commit] = &modules[..] else { unreachable!("one for each name") };
+        let by_threads = others("commit");
+        let of_commit = by_threads.iter().map(|defines| ("commit", &defines[..]));
+        let searches: [(&str, &[_]); 2] = [("swap", &[]), ("rows", &[])];
+        let instances: Vec<_> = searches.into_iter().chain(of_commit).collect();
+        let modules = gpu.prepare::<f64>(&instances)?;
+        let [swap, in_rows, commit, of_block] = &modules[..] else {
+            unreachable!("one for each instance")
+        };
         let kernels = Kernels {
             slopes: Kernel::new(swap)?,
             swap: Kernel::new(swap)?,
@@ -134,10 +141,7 @@ impl CudaRefine {
             shift: Kernel::new(in_rows)?,
             mirror: Kernel::new(in_rows)?,
             turn: Kernel::each(commit, ["judge", "hold", "make"])?,
-            turn_of_stretches: Kernel::each(
-                commit,
-                ["judge_stretches", "hold_stretches", "make_stretches"],
-            )?,
+            turn_of_stretches: Kernel::each(of_block, ["judge", "hold", "make"])?,
         };
         let mut arrays = DeviceArrays::new(gpu);
 

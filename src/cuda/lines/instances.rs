@@ -31,7 +31,6 @@ pub(crate) fn spectral(axes: usize, input: &str) -> Defines {
 }
 
 /// Returns the instances of a file whose kernels do not depend on the length.
-#[allow(dead_code)] // the crate's plans name theirs
 pub(crate) fn others(unit: &str) -> Vec<Defines> {
     let of = |axes| move |input: &&str| spectral(axes, input);
     match unit {
@@ -41,6 +40,8 @@ pub(crate) fn others(unit: &str) -> Vec<Defines> {
         }
         "spectral" => vec![spectral(1, "real"), spectral(2, "real")],
         "density" => vec![Vec::new(), vec![("PF_THIN_MACROS", "1".to_owned())]],
+        // A proposal of detailed placement has a warp, or a block if it has many changes.
+        "commit" => [32, 128].map(|threads| vec![("PF_THREADS", threads.to_string())]).into(),
         _ => vec![Vec::new()],
     }
 }

@@ -14,7 +14,7 @@ mod shapes;
 mod transform;
 mod twiddles;
 
-pub(crate) use instances::{slabs, solve, spectral};
+pub(crate) use instances::{others, slabs, solve, spectral};
 pub(crate) use kernel::{Instance, LineBatch, LineKernel, Shapes, compile};
 pub(crate) use shapes::{LONGEST, Role, SHORTEST, Shape, SpectrumStorage, candidates};
 #[cfg(test)]
