@@ -68,7 +68,7 @@ impl Overflow {
     }
 
     /// Returns the overflow of the placement of `design`, whose charge is given.
-    fn of(design: &Design, charge: &Charge) -> Self {
+    pub(super) fn of(design: &Design, charge: &Charge) -> Self {
         // Fillers count nowhere.
         let (mut x, mut y) = (vec![0.0; charge.movable()], vec![0.0; charge.movable()]);
         charge.corners(design, &mut x, &mut y);

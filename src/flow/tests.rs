@@ -4,6 +4,7 @@ use super::*;
 use crate::congestion::{Capacity, CongestionMaps, CongestionOptions, RoutingGrid};
 use crate::cpu::engine::CpuEngine;
 use crate::design::{Master, MasterClass, Nets, NodeKind, Nodes, Orientation, Row, Symmetry};
+use crate::displacement;
 use crate::engine::EngineOptions;
 use crate::place::HostBackend;
 use rand::{RngExt, SeedableRng};
@@ -386,6 +387,30 @@ fn wire_beyond_the_tracks_has_its_price_in_the_detailed_stage() {
     };
     let (free, dear) = (alone(0.0), alone(10.0));
     assert!(dear < 0.9 * free, "{free} {dear}");
+}
+
+/// The legal stage has the same report whether a later stage follows or not. Displacements are those
+/// of the last stage.
+#[test]
+fn the_legal_stage_is_reported_alike_before_and_without_refinement() {
+    let of = |until| {
+        let mut design = design(0);
+        let options = FlowOptions { until: Some(until), ..FlowOptions::default() };
+        let Placed { stages, before, .. } = placed(&mut design, &options, &mut OnCpu::default());
+        let before = before.expect("legalization followed");
+        let moved = displacement::between(&design, &before, &design.placement).unwrap();
+        assert_eq!(stages.displacement, Some(DisplacementReport::of(&design, &moved)));
+        let legal = stages.stages.legal.expect("it was made legal");
+        let own = Overflow::of(&design, &FlowOptions::default().bodies.of(&design).unwrap().0);
+        (legal.stage, own, stages.stages.detailed)
+    };
+    let (legal, own, detailed) = of(Stage::Legal);
+    assert_eq!((legal.overflow, detailed), (Some(own), None));
+    let (again, own, detailed) = of(Stage::Detailed);
+    let detailed = detailed.expect("it was refined").stage;
+    assert_eq!(again, StageReport { seconds: again.seconds, ..legal });
+    assert_eq!(detailed.overflow, Some(own));
+    assert!(detailed.overflow != legal.overflow && detailed.hpwl < legal.hpwl);
 }
 
 #[test]
