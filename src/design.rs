@@ -21,6 +21,7 @@ pub use floorplan::{
 };
 pub use names::{Names, NamesTooLong};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// Whether a placer may move a node, and whether the node blocks the area under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -651,6 +652,29 @@ impl Design {
         let row_height = self.usual_height();
         let moves = |i: usize| self.nodes.kind[i] == NodeKind::Movable;
         parallel::filter(self.nodes.len(), |i| moves(i) && self.is_macro(i, row_height))
+    }
+
+    /// Adds a hard halo, layout units along x and along y, to every movable macro without a halo.
+    ///
+    /// # Panics
+    /// If the design's columns do not fit together.
+    pub fn add_macro_halos(&mut self, distance: [f64; 2]) {
+        if distance == [0.0; 2] {
+            return;
+        }
+        let has_halo: HashSet<u32> = self.halos.iter().map(|halo| halo.node).collect();
+        for node in self.movable_macros() {
+            // Halos are those of orientation N.
+            let [x, y] = match self.placement.orientation[node].swaps_axes() {
+                true => [distance[1], distance[0]],
+                false => distance,
+            };
+            let node = node as u32;
+            if !has_halo.contains(&node) {
+                let halo = Halo { node, left: x, bottom: y, right: x, top: y, soft: false };
+                self.halos.push(halo);
+            }
+        }
     }
 
     /// Whether node `i` is a filler cell that takes no part in placement: it has no area in the

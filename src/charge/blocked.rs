@@ -34,6 +34,33 @@ pub(super) fn of_design(design: &Design, die: &Rect) -> Vec<Blockage> {
     design.blockages.iter().copied().chain(around.map(hard)).collect()
 }
 
+/// Adds this share of the halos of the `movable` nodes of a design to the margins of their bodies,
+/// left, below, right and above. A body does not become larger than the die because of its halo.
+pub(super) fn add_halos(
+    design: &Design,
+    movable: &[usize],
+    die: [f64; 2],
+    share: f64,
+    margins: &mut Vec<[f64; 4]>,
+) {
+    for halo in &design.halos {
+        let node = halo.node as usize;
+        let Ok(i) = movable.binary_search(&node) else { continue };
+        margins.resize(movable.len(), [0.0; 4]);
+        let point = Rect::at(0.0, 0.0, 0.0, 0.0);
+        let around = halo.around(&point, design.placement.orientation[node]);
+        let halo = [-around.xl, -around.yl, around.xh, around.yh];
+        let (width, height) = design.size(node);
+        for (axis, size) in [width, height].into_iter().enumerate() {
+            let room = (die[axis] - size).max(0.0);
+            let fits = (room / (halo[axis] + halo[axis + 2])).min(1.0);
+            for side in [axis, axis + 2] {
+                margins[i][side] = margins[i][side].max(share * fits * halo[side]);
+            }
+        }
+    }
+}
+
 /// Returns a warning about movable nodes with a halo.
 pub(super) fn unread_halos(design: &Design) -> Option<Warning> {
     let movable = |node: u32| design.nodes.kind[node as usize] == NodeKind::Movable;

@@ -84,8 +84,9 @@ pub struct Charge {
     width: Vec<f64>,
     height: Vec<f64>,
     ratio: Vec<f64>,
-    /// By how much each movable cell is widened at both sides; empty: by nothing.
-    margin: Vec<f64>,
+    /// By how much the body of each movable cell is larger than the cell: left, below, right and
+    /// above; empty: by nothing.
+    margin: Vec<[f64; 4]>,
     macros: Vec<u32>,
     initial_x: Vec<f64>,
     initial_y: Vec<f64>,
@@ -200,6 +201,9 @@ pub struct ChargeOptions {
     /// fit. The default is no. Legalization then moves large cells less far, because it finds free
     /// sites near them.
     pub widen_large: bool,
+    /// Whether the halos of movable nodes, hard and soft, belong to their bodies, or a part of the
+    /// halos if the cells would not fit. The default is no: halos then take no area in the density.
+    pub halos: bool,
 }
 
 impl Default for ChargeOptions {
@@ -213,6 +217,7 @@ impl Default for ChargeOptions {
             allow_overfull: false,
             padding: 0,
             widen_large: false,
+            halos: false,
         }
     }
 }
@@ -235,6 +240,8 @@ impl ChargeOptions {
         padding: u32,
         /// Sets whether bodies of large cells are wider than the cells.
         widen_large: bool,
+        /// Sets whether halos of movable nodes belong to their bodies.
+        halos: bool,
     }
 }
 
@@ -254,7 +261,8 @@ impl Charge {
     /// soft, and the halos of fixed nodes block area as fixed cells do, partial blockages a share
     /// of theirs. The fences that movable nodes belong to are regions ([`Charge::set_fences`]);
     /// other fences are blocked. Area outside every row is blocked if the options or the design ask
-    /// for it. Halos of movable nodes block nothing; [`Charge::warnings`] has their number.
+    /// for it. Halos of movable nodes take no area without [`ChargeOptions::halos`];
+    /// [`Charge::warnings`] then has their number.
     ///
     /// # Errors
     /// A design whose columns do not fit together ([`Design::check`]), a target
@@ -300,13 +308,19 @@ impl Charge {
         let pitch = design.rows.iter().map(|row| row.pitch).fold(f64::INFINITY, f64::min);
         let by = Some(f64::from(options.padding) * pitch).filter(|by| by.is_finite());
         let by = by.unwrap_or(0.0);
-        let margin = match by > 0.0 || options.widen_large {
+        let mut margin = match by > 0.0 || options.widen_large {
             true => margins(&columns, &macros, by, options.widen_large, share),
             false => Vec::new(),
         };
-        for (i, margin) in margin.iter().enumerate() {
-            columns[0][i] += 2.0 * margin;
-            columns[2][i] -= margin;
+        let die = grid.die();
+        if options.halos {
+            blocked::add_halos(design, &movable, [die.width(), die.height()], share, &mut margin);
+        }
+        for (i, [left, below, right, above]) in margin.iter().enumerate() {
+            columns[0][i] += left + right;
+            columns[1][i] += below + above;
+            columns[2][i] -= left;
+            columns[3][i] -= below;
         }
         let [width, height, x, y] = &columns;
         let on_rows = design.row_blockage && !design.rows.is_empty();
@@ -317,7 +331,7 @@ impl Charge {
             .allow_overfull(options.allow_overfull || any_soft);
         let rows: Vec<Rect> =
             if options.row_blockage { row_rects(&design.rows) } else { Vec::new() };
-        let blockages = blocked::of_design(design, &grid.die());
+        let blockages = blocked::of_design(design, &die);
         let rectangles = Rectangles {
             width,
             height,
@@ -332,7 +346,8 @@ impl Charge {
         let source = Source::new(&grid, &rectangles, &options)?;
         let mut charge = Charge::from_columns(grid, columns, source)?;
         charge.margin = margin;
-        charge.source.base_warnings.extend(blocked::unread_halos(design));
+        let unread = blocked::unread_halos(design).filter(|_| !options.halos);
+        charge.source.base_warnings.extend(unread);
         charge.warnings.extend(charge.source.base_warnings.iter().cloned());
         charge.fence_as(design)?;
         Ok(charge)
@@ -342,7 +357,11 @@ impl Charge {
     fn most_padding(&self) -> f64 {
         let of_region = |region: usize| {
             let fillers::Budget { space, macro_area, cell_area, .. } = self.budget(region);
-            let padding = |i: usize| 2.0 * self.margin(i) * self.height[i];
+            let padding = |i: usize| {
+                let [left, below, right, above] = self.margin[i];
+                let across = left + right;
+                across * self.height[i] + (below + above) * (self.width[i] - across)
+            };
             let padding = self.sum_in(region, padding);
             let room = space - macro_area - (cell_area - padding);
             if padding > room { (room / padding).max(0.0) } else { 1.0 }
@@ -507,14 +526,15 @@ impl Charge {
         &self.width
     }
 
-    /// Returns by how much the body of movable cell `i` is wider than the cell at either side, layout
-    /// units ([`ChargeOptions::padding`]): the cell begins so far right of its body's left edge.
-    pub fn margin(&self, i: usize) -> f64 {
-        self.margin.get(i).copied().unwrap_or(0.0)
+    /// Returns by how much movable cell `i` begins right of its body's left edge and above its bottom
+    /// edge, layout units ([`ChargeOptions::padding`], [`ChargeOptions::halos`]).
+    pub fn margin(&self, i: usize) -> [f64; 2] {
+        self.margin.get(i).map_or([0.0; 2], |&[left, below, ..]| [left, below])
     }
 
-    /// Returns [`Charge::margin`] of every movable cell; empty where no cell has one.
-    pub(crate) fn margins(&self) -> &[f64] {
+    /// Returns by how much the body of every movable cell is larger than the cell, left, below,
+    /// right and above; empty where no body is.
+    pub(crate) fn margins(&self) -> &[[f64; 4]] {
         &self.margin
     }
 
@@ -524,7 +544,10 @@ impl Charge {
     /// # Panics
     /// When `x` or `y` has fewer values than there are movable cells, or `design` more of them.
     pub fn set_movable_positions(&self, design: &mut Design, x: &[f64], y: &[f64]) {
-        design.set_movable_positions(|i| (x[i] + self.margin(i), y[i]));
+        design.set_movable_positions(|i| {
+            let [left, below] = self.margin(i);
+            (x[i] + left, y[i] + below)
+        });
     }
 
     /// Sets the first values of `x` and `y`, layout units, to the lower-left corners of the bodies
@@ -538,8 +561,9 @@ impl Charge {
         let (x, y) = (&mut x[..nodes.len()], &mut y[..nodes.len()]);
         parallel::for_each((chunks_mut(x, CELLS), chunks_mut(y, CELLS)), |block, (x, y)| {
             for ((cell, x), y) in (block * CELLS..).zip(x).zip(y) {
-                *x = design.placement.x[nodes[cell]] - self.margin(cell);
-                *y = design.placement.y[nodes[cell]];
+                let [left, below] = self.margin(cell);
+                *x = design.placement.x[nodes[cell]] - left;
+                *y = design.placement.y[nodes[cell]] - below;
             }
         });
     }
@@ -746,8 +770,8 @@ fn raised(requested_density: f64, least: f64, of: &str, warnings: &mut Vec<Warni
     used
 }
 
-/// Returns the additional width of each cell's body at either side; empty if no body is wider.
-/// It is this share of `padding`. With `widen_large` a large cell also gets this share of its own
+/// Returns the additional size of each cell's body, left, below, right and above; empty if no body
+/// is wider. It is this share of `padding`. With `widen_large` a large cell also gets this share of its own
 /// additional width. Macros are not wider.
 fn margins(
     [width, height, ..]: &[Vec<f64>; 4],
@@ -755,7 +779,7 @@ fn margins(
     padding: f64,
     widen_large: bool,
     share: f64,
-) -> Vec<f64> {
+) -> Vec<[f64; 4]> {
     let area = |i: usize| width[i] * height[i];
     let cells = || (0..width.len()).filter(|&i| !macros[i]);
     let mean = cells().map(area).sum::<f64>() / cells().count() as f64;
@@ -764,8 +788,9 @@ fn margins(
         false => 0.0,
     };
     let of = |i: usize| share * (padding + wider(i) * width[i] / 2.0);
-    let all: Vec<f64> = (0..width.len()).map(|i| if macros[i] { 0.0 } else { of(i) }).collect();
-    if all.iter().all(|margin| *margin == 0.0) { Vec::new() } else { all }
+    let of = |i: usize| if macros[i] { 0.0 } else { of(i) };
+    let all: Vec<[f64; 4]> = (0..width.len()).map(of).map(|by| [by, 0.0, by, 0.0]).collect();
+    if all.iter().all(|[by, ..]| *by == 0.0) { Vec::new() } else { all }
 }
 
 /// Returns the value in the middle, the upper one of two, or 0 without any; `values` are

@@ -1,7 +1,7 @@
 //! Totals, fillers, blockage, and rejected input.
 
 use super::*;
-use crate::design::{Fence as DesignFence, Nodes, Placement};
+use crate::design::{Fence as DesignFence, Halo, Nodes, Orientation, Placement};
 
 const DIE: Rect = Rect { xl: 10.0, yl: 20.0, xh: 110.0, yh: 80.0 };
 
@@ -393,4 +393,59 @@ fn bodies_of_large_cells_are_wider() {
     let mut settled = design.clone();
     wider.set_movable_positions(&mut settled, &x, &y);
     assert_eq!(settled.placement.x, design.placement.x);
+}
+
+/// A macro with a halo of four different sides on its side, a soft one, and a cell without a halo.
+#[test]
+fn halos_of_movable_nodes_belong_to_bodies_on_request() {
+    let mut design = design();
+    let count = design.nodes.len();
+    for (width, height, orientation) in [(6.0, 50.0, Orientation::W), (9.0, 10.0, Orientation::N)] {
+        design.nodes.width.push(width);
+        design.nodes.height.push(height);
+        design.nodes.kind.push(NodeKind::Movable);
+        design.placement.x.push(20.0);
+        design.placement.y.push(40.0);
+        design.placement.orientation.push(orientation);
+    }
+    design.nodes.master.resize(if design.nodes.master.is_empty() { 0 } else { count + 2 }, None);
+    design.nodes.fence.resize(if design.nodes.fence.is_empty() { 0 } else { count + 2 }, None);
+    let node = count as u32;
+    design.halos = vec![
+        Halo { node, left: 1.0, bottom: 2.0, right: 3.0, top: 4.0, soft: false },
+        Halo { node: node + 1, right: 5.0, soft: true, ..Halo::default() },
+    ];
+    let of = |design: &Design, halos| {
+        Charge::from_design(design, grid(), &ChargeOptions::default().halos(halos)).unwrap()
+    };
+    let plain = of(&design, false);
+    assert_eq!(plain.warnings()[0].code, WarningCode::HalosNotHeeded);
+    assert!(plain.margins().is_empty());
+    let charge = of(&design, true);
+    assert!(charge.warnings().is_empty(), "{:?}", charge.warnings());
+    let [block, cell] = [charge.movable() - 2, charge.movable() - 1];
+    // Turned to the left, the top is at the left and the left side below.
+    assert_eq!(charge.margin(block), [4.0, 1.0]);
+    assert_eq!(
+        (charge.width()[block], charge.height()[block]),
+        (50.0 + 2.0 + 4.0, 6.0 + 1.0 + 3.0)
+    );
+    assert_eq!((charge.margin(cell), charge.width()[cell]), ([0.0; 2], 9.0 + 5.0));
+    assert_eq!(charge.movable_area() - plain.movable_area(), 560.0 - 300.0 + 50.0);
+    assert_eq!(charge.movable_macros(), plain.movable_macros());
+    let (mut x, mut y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
+    assert_eq!([x[block], y[block]], [16.0, 39.0]);
+    charge.corners(&design, &mut x, &mut y);
+    assert_eq!((&x[..], &y[..]), (charge.initial_x(), charge.initial_y()));
+    let mut settled = design.clone();
+    charge.set_movable_positions(&mut settled, &x, &y);
+    assert_eq!(settled.placement, design.placement);
+    // No body is larger than the die, and halos shrink if the cells would not fit.
+    design.halos[1].right = 1e9;
+    let charge = of(&design, true);
+    let die = grid().die();
+    assert!(charge.width()[cell] <= die.width() + 1e-9 && charge.width()[block] > 50.0);
+    design.halos[0] = Halo { left: 1e9, top: 1e9, ..design.halos[0] };
+    let charge = of(&design, true);
+    assert!(charge.movable_area() <= die.area() - charge.fixed_area(), "{}", charge.movable_area());
 }

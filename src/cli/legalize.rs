@@ -99,13 +99,14 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     opened.locate_unplaced();
     let design = &mut opened.design;
     let mut kept = args.legal.keep_placed.then(|| Kept::new(design, &opened.unplaced));
+    let options = args.legal.apply(design);
     let before = design.placement.clone();
     let mut reached = Stages::of_global(StageReport::of(design, None, None));
     let started = Instant::now();
     stop::listen()?;
     let deadline = deadline(begun, args.time_limit);
     let doing = Doing::begin("making the placement legal");
-    reached.legalize(design, &args.legal.options(), None, &mut |progress| {
+    reached.legalize(design, &options, None, &mut |progress| {
         doing.show(|| legalizing(progress));
         asked(deadline)
     })?;

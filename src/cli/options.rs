@@ -84,6 +84,9 @@ pub(crate) struct SolveArgs {
     /// Sites at both sides of every cell
     #[arg(skip)]
     padding: u32,
+    /// Whether halos of movable nodes take area
+    #[arg(skip)]
+    halos: bool,
     /// Whether a fence whose members do not fit is a warning
     #[arg(skip)]
     allow_overfull: bool,
@@ -200,6 +203,14 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 /// Parses `--max-displacement`.
 pub(crate) fn rows(text: &str) -> Result<f64, String> {
     number(text, |v| (0.0..=1e9).contains(&v), "a number of row heights from 0 to 1e9")
+}
+
+/// Parses `--macro-halo` and `--macro-channel`: a distance along x and along y, or one for both.
+pub(crate) fn distances(text: &str) -> Result<[f64; 2], String> {
+    let (x, y) = text.split_once(',').unwrap_or((text, text));
+    let expected = "one or two numbers from 0 to 1e9, as in 10 or 10,20";
+    let [x, y] = [x, y].map(|text| number(text, |v| (0.0..=1e9).contains(&v), expected));
+    Ok([x?, y?])
 }
 
 /// Parses `--target-density`.
@@ -359,9 +370,10 @@ impl SolveArgs {
         SolveArgs { allow_overfull: true, ..self.clone() }
     }
 
-    /// Returns the same options with this number of free sites at both sides of every cell.
-    pub(crate) fn with_padding(&self, padding: u32) -> SolveArgs {
-        SolveArgs { padding, ..self.clone() }
+    /// Returns the same options with halos, and this number of free sites at both sides of every
+    /// cell.
+    pub(crate) fn with_room(&self, padding: u32) -> SolveArgs {
+        SolveArgs { padding, halos: true, ..self.clone() }
     }
 
     /// Returns the same options with the fillers of a placement of `design`.
@@ -380,6 +392,7 @@ impl SolveArgs {
             .fillers(self.fillers)
             .many_fillers(self.many_fillers)
             .padding(self.padding)
+            .halos(self.halos)
             .row_blockage(self.row_blockage)
             .seed(self.seed)
             .allow_overfull(self.allow_overfull)

@@ -2,7 +2,7 @@
 
 use super::diff::moves_drawn;
 use super::failure::{Failure, Interrupted, Stopped};
-use super::options::rows;
+use super::options::{distances, rows};
 use super::report::part::{Image, Part, Table};
 use super::results::{in_microns, write_farthest};
 use super::stop;
@@ -28,15 +28,29 @@ pub(crate) struct LegalArgs {
     /// Place only the other cells
     #[arg(long)]
     pub(crate) keep_placed: bool,
+    /// Space to keep free around every movable macro without a halo, along x and along y: in
+    /// micrometres for LEF/DEF, else in layout units. One number is for both axes
+    #[arg(long, value_name = "X[,Y]", allow_hyphen_values = true, value_parser = distances)]
+    macro_halo: Option<[f64; 2]>,
+    /// Least distance between two macros, along x or along y, in the unit of --macro-halo. Cells may
+    /// lie between them. The larger distance counts where halos need one, too
+    #[arg(long, value_name = "X[,Y]", allow_hyphen_values = true, value_parser = distances)]
+    macro_channel: Option<[f64; 2]>,
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) limits: LimitArgs,
 }
 
 impl LegalArgs {
-    pub(crate) fn options(&self) -> LegalizeOptions {
+    /// Returns the options of legalization for `design`, after its movable macros got their halos.
+    pub(crate) fn apply(&self, design: &mut Design) -> LegalizeOptions {
+        let unit = design.length_unit().size;
+        let [halo, channel] = [self.macro_halo, self.macro_channel]
+            .map(|distances| distances.unwrap_or_default().map(|distance| distance * unit));
+        design.add_macro_halos(halo);
         LegalizeOptions::default()
             .padding(self.padding)
+            .macro_channel(channel)
             .max_displacement(self.limits.max_displacement)
             .no_one_site_gaps(self.limits.no_one_site_gaps)
     }

@@ -331,7 +331,7 @@ impl Variant {
 pub struct Bodies {
     /// Bins along x and y; [`placement_bins`] unless given.
     pub bins: Option<[usize; 2]>,
-    /// Options of the charge; by default with fillers and [`TARGET_DENSITY`]. Its number of many
+    /// Options of the charge; by default with fillers, halos and [`TARGET_DENSITY`]. Its number of many
     /// fillers is at most [`many_fillers`].
     pub charge: ChargeOptions,
     /// Nets of this many pins or more are left out of the objective; by default no net is.
@@ -344,7 +344,10 @@ impl Default for Bodies {
     fn default() -> Self {
         Bodies {
             bins: None,
-            charge: ChargeOptions::default().fillers(true).target_density(TARGET_DENSITY),
+            charge: ChargeOptions::default()
+                .fillers(true)
+                .halos(true)
+                .target_density(TARGET_DENSITY),
             large_net: Netlist::ALL,
             precision: Precision::F32,
         }
@@ -690,13 +693,16 @@ pub fn place<H: Host>(
     Ok(placed)
 }
 
-/// Returns the nets with pins counted from the left edges of the bodies ([`Charge::margin`]), where
+/// Returns the nets with pins counted from the corners of the bodies ([`Charge::margin`]), where
 /// `netlist` counts them from those of the cells.
 fn of_bodies<'a>(netlist: &'a Netlist, charge: &Charge) -> Cow<'a, Netlist> {
     let margins = charge.margins();
     match margins.is_empty() {
         true => Cow::Borrowed(netlist),
-        false => Cow::Owned(netlist.with_pins_moved(margins, &vec![0.0; margins.len()])),
+        false => {
+            let [x, y] = [0, 1].map(|axis| margins.iter().map(|by| by[axis]).collect::<Vec<f64>>());
+            Cow::Owned(netlist.with_pins_moved(&x, &y))
+        }
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Block {
     /// By how much more others keep off, below and above along each axis; what two ask for is not
     /// added up. Whole numbers.
     pub(super) halo: [[f64; 2]; 2],
+    /// Along each axis: two keep at least the lesser of their channels. Whole numbers.
+    pub(super) channel: [f64; 2],
     /// The weight of its moves, above 0; none of one that stays, whose wish is then whole.
     pub(super) weight: Option<f64>,
 }
@@ -99,7 +101,8 @@ impl Graph<'_> {
     /// Least distance of the corners of two blocks of which the first is below.
     fn distance(&self, [i, j]: [u32; 2], axis: usize) -> f64 {
         let [a, b] = [i, j].map(|i| &self.blocks[i as usize]);
-        a.size[axis] + a.halo[axis][1].max(b.halo[axis][0])
+        let channel = a.channel[axis].min(b.channel[axis]);
+        a.size[axis] + a.halo[axis][1].max(b.halo[axis][0]).max(channel)
     }
 
     /// Returns by how much the wishes of two are farther apart than they need to be; negative where
@@ -124,7 +127,7 @@ impl Graph<'_> {
         let widest = self
             .blocks
             .iter()
-            .map(|b| b.size[0] + b.halo[0][0].max(0.0) + b.halo[0][1].max(0.0))
+            .map(|b| b.size[0] + b.halo[0][0].max(0.0) + b.halo[0][1].max(0.0) + b.channel[0])
             .fold(0.0, f64::max);
         let mut found = Vec::new();
         for (k, &i) in order.iter().enumerate() {
@@ -254,7 +257,7 @@ mod tests {
     use rand_pcg::Pcg64;
 
     fn block(wish: [f64; 2], size: [f64; 2], weight: f64) -> Block {
-        Block { wish, size, halo: [[0.0; 2]; 2], weight: Some(weight) }
+        Block { wish, size, halo: [[0.0; 2]; 2], channel: [0.0; 2], weight: Some(weight) }
     }
 
     /// Whether two of which one moves share area.
@@ -305,6 +308,7 @@ mod tests {
                     wish: [number(880.0), number(880.0)],
                     size: [10.0 + number(110.0), 10.0 + number(110.0)],
                     halo: [[0.0; 2]; 2],
+                    channel: [0.0; 2],
                     weight: (k > 2 || case % 2 == 0).then(|| 1.0 + number(5.0)),
                 })
                 .collect();

@@ -8,10 +8,10 @@
 //! are cells without halos among them, the only order is the highest and widest first.
 
 use super::apart::{Block, apart};
-use super::outwards;
 use super::shelf::Wish;
 use super::spread::spread;
 use super::watch::Watch;
+use super::{LegalizeOptions, outwards};
 use crate::design::{Design, Halo, NodeKind, Orientation, Placement};
 use crate::grid::Rect;
 use crate::rows::{Access, Cell, Cells, Run, SiteRow, Sites, orientation_on, shared, without};
@@ -27,16 +27,45 @@ struct Macro {
     /// Where it was, lower-left corner.
     wish: (f64, f64),
     size: (f64, f64),
-    halo: Halo,
+    room: Room,
     /// Its pins, and one.
     pins: f64,
 }
 
-/// An area in which no macro may lie, with its halo.
+/// The distances that a node keeps from macros.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Room {
+    halo: Halo,
+    /// Distance from other macros along x and along y; 0 for a node that is no macro.
+    channel: [f64; 2],
+}
+
+impl Room {
+    /// Returns the least distances to a node to the left, below, to the right and above. Halos may
+    /// share area with one another, but not with nodes.
+    fn beside(&self, other: &Room) -> [f64; 4] {
+        let [x, y] = [0, 1].map(|axis| self.channel[axis].min(other.channel[axis]));
+        let (a, b) = (&self.halo, &other.halo);
+        [
+            a.left.max(b.right).max(x),
+            a.bottom.max(b.top).max(y),
+            a.right.max(b.left).max(x),
+            a.top.max(b.bottom).max(y),
+        ]
+    }
+
+    /// Returns the longest of its distances.
+    fn most(&self) -> f64 {
+        let Halo { left, bottom, right, top, .. } = self.halo;
+        [left, bottom, right, top].into_iter().chain(self.channel).fold(0.0, f64::max)
+    }
+}
+
+/// An area in which no macro may lie, with the distances from it.
 #[derive(Clone, Copy)]
 struct Obstacle {
     rect: Rect,
-    halo: Halo,
+    room: Room,
 }
 
 /// Places the macros among `cells` on free sites; those that fit nowhere are given back.
@@ -44,10 +73,19 @@ pub(super) fn place(
     design: &Design,
     sites: &Sites,
     cells: &Cells,
+    options: &LegalizeOptions,
     placement: &mut Placement,
     watch: &mut Watch<'_>,
 ) -> Vec<Cell> {
     let halo_of = halos(design);
+    let row_height = design.usual_height();
+    let room_of = |node: usize, ways: &[Orientation]| Room {
+        halo: halo_of(node, ways),
+        channel: match design.is_macro(node, row_height) {
+            true => options.macro_channel,
+            false => [0.0; 2],
+        },
+    };
     let orientation = |node: usize| design.placement.orientation[node];
     let mut pins = vec![1.0; design.nodes.len()];
     for &node in design.nets.iter().flat_map(|nets| &nets.pin_node) {
@@ -69,7 +107,7 @@ pub(super) fn place(
             let ways = if cell.is_macro { &[orientation(node)][..] } else { &turned };
             let (width, height) = design.nodes.size(node, ways[0]);
             let size = (width + 2.0 * pad, height);
-            Macro { cell, wish, size, halo: halo_of(node, ways), pins: pins[node] }
+            Macro { cell, wish, size, room: room_of(node, ways), pins: pins[node] }
         })
         .collect();
     if macros.is_empty() {
@@ -77,15 +115,15 @@ pub(super) fn place(
     }
     let fixed: Vec<Obstacle> = (0..design.nodes.len())
         .filter(|&i| design.nodes.kind[i] == NodeKind::Fixed)
-        .map(|i| Obstacle { rect: design.rect(i), halo: halo_of(i, &[orientation(i)]) })
+        .map(|i| Obstacle { rect: design.rect(i), room: room_of(i, &[orientation(i)]) })
         .filter(|obstacle| obstacle.rect.area() > 0.0)
         .collect();
-    let any_other = macros.iter().any(|m| !m.cell.is_macro && m.halo == Halo::default());
+    let any_other = macros.iter().any(|m| !m.cell.is_macro && m.room.halo == Halo::default());
     let few = macros.len() <= MOST_OF_ALL_ORDERS && !any_other;
     let pushed = if few { pushed(sites, &macros, &fixed) } else { None };
-    // Fixed nodes are off the free sites already; halos of macros keep off them too.
-    let any_halo = macros.iter().any(|m| m.halo != Halo::default());
-    let fixed = if any_halo { fixed } else { Vec::new() };
+    // The free sites exclude fixed nodes, but not the distances of macros from fixed nodes.
+    let any_room = macros.iter().any(|m| m.room != Room::default());
+    let fixed = if any_room { fixed } else { Vec::new() };
     let grid = MacroGrid { sites, cells, slabs: slabs(sites), fixed };
 
     let area = |m: &Macro| m.size.0 * m.size.1;
@@ -180,20 +218,22 @@ fn pushed(sites: &Sites, macros: &[Macro], fixed: &[Obstacle]) -> Option<Vec<(f6
     let at = |x: f64, y: f64| [lattice.site(x), (y - bottom) / unit[1]];
     const NEAR: f64 = 1e-3;
     let up = |length: f64, axis: usize| (length / unit[axis] - NEAR).ceil();
-    let halo_of = |halo: &Halo| {
+    let halo_of = |Room { halo, .. }: &Room| {
         [[up(halo.left, 0), up(halo.right, 0)], [up(halo.bottom, 1), up(halo.top, 1)]]
     };
+    let channel_of = |room: &Room| [0, 1].map(|axis| up(room.channel[axis], axis));
     let moving = macros.iter().map(|m| Block {
         wish: at(m.wish.0, m.wish.1),
         size: [up(m.size.0, 0), up(m.size.1, 1)],
-        halo: halo_of(&m.halo),
+        halo: halo_of(&m.room),
+        channel: channel_of(&m.room),
         weight: Some(m.pins),
     });
-    let standing = fixed.iter().map(|Obstacle { rect, halo }| {
+    let standing = fixed.iter().map(|Obstacle { rect, room }| {
         let (low, high) = (at(rect.xl, rect.yl), at(rect.xh, rect.yh));
         let [low, high] = [low.map(|v| (v + NEAR).floor()), high.map(|v| (v - NEAR).ceil())];
         let size = [high[0] - low[0], high[1] - low[1]];
-        Block { wish: low, size, halo: halo_of(halo), weight: None }
+        Block { wish: low, size, halo: halo_of(room), channel: channel_of(room), weight: None }
     });
     let blocks: Vec<Block> = moving.chain(standing).collect();
     let high = [f64::from(right), ((top - bottom) / unit[1] + NEAR).floor()];
@@ -251,7 +291,7 @@ impl MacroGrid<'_> {
         let mut obstacles = Obstacles::new(macros, &self.fixed, self.sites);
         let placed = |k: usize, at: (f64, f64)| {
             let m = &macros[k];
-            Obstacle { rect: Rect::at(at.0, at.1, m.size.0, m.size.1), halo: m.halo }
+            Obstacle { rect: Rect::at(at.0, at.1, m.size.0, m.size.1), room: m.room }
         };
         for round in 0..=rounds {
             let mut nearer = false;
@@ -343,15 +383,13 @@ impl MacroGrid<'_> {
         let near = lattice.near;
         let (w, h) = m.size;
         let mut blocked: Vec<(i32, i32)> = Vec::new();
-        obstacles.each_near(m, y, window, |Obstacle { rect, halo }| {
-            // Halos may share area with one another, but not with nodes.
-            let under = m.halo.bottom.max(halo.top);
-            let over = m.halo.top.max(halo.bottom);
+        obstacles.each_near(m, y, window, |Obstacle { rect, room }| {
+            let [left, under, right, over] = m.room.beside(room);
             if y - under >= rect.yh - near || y + h + over <= rect.yl + near {
                 return;
             }
-            let low = rect.xl - w - m.halo.right.max(halo.left);
-            let high = rect.xh + m.halo.left.max(halo.right);
+            let low = rect.xl - w - right;
+            let high = rect.xh + left;
             let first = lattice.site(low + near).floor() as i32 + 1;
             let end = lattice.site(high - near).ceil() as i32;
             if first < end {
@@ -369,16 +407,16 @@ struct Obstacles {
     height: f64,
     /// Of each slab the obstacles that reach into it, by left edge.
     slabs: Vec<Vec<Obstacle>>,
-    /// The longest side of a halo, and the widest obstacle.
-    halo: f64,
+    /// The longest distance from an obstacle, and the widest obstacle.
+    room: f64,
     width: f64,
 }
 
 impl Obstacles {
     /// The `fixed` ones, with slabs for `macros` on all rows of `sites`.
     fn new(macros: &[Macro], fixed: &[Obstacle], sites: &Sites) -> Self {
-        let halos = macros.iter().map(|m| &m.halo).chain(fixed.iter().map(|o| &o.halo));
-        let halo = halos.map(|h| h.left.max(h.right).max(h.bottom).max(h.top)).fold(0.0, f64::max);
+        let rooms = macros.iter().map(|m| &m.room).chain(fixed.iter().map(|o| &o.room));
+        let room = rooms.map(Room::most).fold(0.0, f64::max);
         let sizes = macros.iter().map(|m| m.size.0);
         let width = sizes.chain(fixed.iter().map(|o| o.rect.width())).fold(0.0, f64::max);
         let (low, high) =
@@ -388,7 +426,7 @@ impl Obstacles {
         let mean = macros.iter().map(|m| m.size.1).sum::<f64>() / macros.len().max(1) as f64;
         let height = mean.max(sites.usual_height()).max((high - low) / 4096.0);
         let count = ((high - low) / height).ceil().max(0.0) as usize + 1;
-        let mut obstacles = Obstacles { low, height, slabs: vec![Vec::new(); count], halo, width };
+        let mut obstacles = Obstacles { low, height, slabs: vec![Vec::new(); count], room, width };
         fixed.iter().for_each(|fixed| obstacles.insert(*fixed));
         obstacles
     }
@@ -420,8 +458,8 @@ impl Obstacles {
     /// Calls `each` with the obstacles that may be in the way of a macro at height `y` with its
     /// left edge within `window`. An obstacle of several slabs comes several times.
     fn each_near(&self, m: &Macro, y: f64, window: (f64, f64), mut each: impl FnMut(&Obstacle)) {
-        let (left, right) = (window.0 - self.width - self.halo, window.1 + m.size.0 + self.halo);
-        for slab in self.slabs_of(y - self.halo, y + m.size.1 + self.halo) {
+        let (left, right) = (window.0 - self.width - self.room, window.1 + m.size.0 + self.room);
+        for slab in self.slabs_of(y - self.room, y + m.size.1 + self.room) {
             let from = self.slabs[slab].partition_point(|o| o.rect.xl < left);
             self.slabs[slab][from..].iter().take_while(|o| o.rect.xl <= right).for_each(&mut each);
         }

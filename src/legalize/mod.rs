@@ -83,6 +83,10 @@ pub struct LegalizeOptions {
     pub max_displacement: Option<f64>,
     /// Whether gaps of one site between cells are closed or widened; no by default.
     pub no_one_site_gaps: bool,
+    /// Least distances between two macros along x and along y, layout units; 0 by default. Two
+    /// macros keep the distance along one axis at least, and other cells may lie between them. A
+    /// macro that keeps a larger distance by its halo does so still.
+    pub macro_channel: [f64; 2],
 }
 
 impl LegalizeOptions {
@@ -93,6 +97,8 @@ impl LegalizeOptions {
         max_displacement: Option<f64>,
         /// Without gaps of one site, or with.
         no_one_site_gaps: bool,
+        /// Sets the least distances between two macros along x and along y, layout units.
+        macro_channel: [f64; 2],
     }
 }
 
@@ -227,7 +233,7 @@ struct WithMacros {
 fn with_macros(
     design: &Design,
     first: &[bool],
-    padding: u32,
+    options: &LegalizeOptions,
     watch: &mut Watch<'_>,
 ) -> Result<WithMacros, RowsError> {
     let mut sites = Sites::new(design)?;
@@ -238,11 +244,11 @@ fn with_macros(
     let movable = |i: usize| design.nodes.kind[i] == NodeKind::Movable;
     for lattice in 0..sites.lattices().len() {
         let waiting = parallel::filter(first.len(), |i| first[i] && movable(i) && !standing[i]);
-        let cells = Cells::of_nodes(design, &sites, lattice, padding, &waiting)?;
+        let cells = Cells::of_nodes(design, &sites, lattice, options.padding, &waiting)?;
         if cells.cells().is_empty() {
             continue;
         }
-        let failed = macros::place(design, &sites, &cells, &mut done.placement, watch);
+        let failed = macros::place(design, &sites, &cells, options, &mut done.placement, watch);
         done.macros += cells.cells().len();
         for cell in cells.cells() {
             (placed[cell.node as usize], standing[cell.node as usize]) = (true, true);
@@ -270,7 +276,7 @@ pub(crate) fn legalize_macros(
 ) -> Result<Vec<usize>, RowsError> {
     let watch = &mut Watch::new(design.nodes.len(), watch);
     let first = first_nodes(design);
-    let WithMacros { done, placed, .. } = with_macros(design, &first, options.padding, watch)?;
+    let WithMacros { done, placed, .. } = with_macros(design, &first, options, watch)?;
     if !done.failed.is_empty() || watch.stopped() {
         return Ok(Vec::new());
     }
@@ -326,7 +332,7 @@ fn legalize_after(
     watch: &mut Watch<'_>,
 ) -> Result<Legalized, RowsError> {
     let WithMacros { mut sites, mut done, mut placed, mut standing } =
-        with_macros(design, first, options.padding, watch)?;
+        with_macros(design, first, options, watch)?;
     let lattices = sites.lattices().len();
     let homes = if lattices > 1 { Some(stage::homes(design, &sites)?) } else { None };
     for lattice in 0..lattices {

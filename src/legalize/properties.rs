@@ -223,6 +223,51 @@ fn places<'a>(
     })
 }
 
+/// Returns macros of different sizes, two of them fixed and some on their side or with a halo of
+/// their own, in a heap with cells, on 60 rows of 300 sites.
+fn design_of_macros(seed: u64) -> Design {
+    let mut next = numbers(seed);
+    let row = Row { height: 10.0, site_width: 2.0, pitch: 2.0, sites: 300, ..Row::default() };
+    let rows = (0..60).map(|k| Row { y: 10.0 * f64::from(k), ..row }).collect();
+    let mut design = Design { rows, ..Design::default() };
+    for node in 0..150 {
+        let is_macro = node < 9;
+        let (width, height) = match is_macro {
+            true => (30 + 2 * next(40), 50 + 10 * next(5)),
+            false => (2 + 2 * next(4), 10),
+        };
+        let is_fixed = node < 2;
+        design.nodes.width.push(width as f64);
+        design.nodes.height.push(height as f64);
+        design.nodes.kind.push(if is_fixed { NodeKind::Fixed } else { NodeKind::Movable });
+        // Fixed macros do not overlap. Distances of nodes do not repeat.
+        let at = |next: &mut dyn FnMut(usize) -> usize| 150.0 + next(200_000) as f64 / 997.0;
+        design.placement.x.push(if is_fixed { 20.0 + 340.0 * node as f64 } else { at(&mut next) });
+        design.placement.y.push(at(&mut next));
+        let turned = is_macro && next(3) == 0;
+        design.placement.orientation.push(if turned { Orientation::E } else { Orientation::N });
+        if is_macro && next(4) == 0 {
+            let [left, top] = [next(30) as f64, next(30) as f64];
+            design.halos.push(Halo { node, left, top, ..Halo::default() });
+        }
+    }
+    design
+}
+
+/// Returns the same design with its nodes in reverse order.
+fn reversed(design: &Design) -> Design {
+    let mut design = design.clone();
+    let last = design.nodes.len() as u32 - 1;
+    design.halos.iter_mut().for_each(|halo| halo.node = last - halo.node);
+    design.nodes.width.reverse();
+    design.nodes.height.reverse();
+    design.nodes.kind.reverse();
+    design.placement.x.reverse();
+    design.placement.y.reverse();
+    design.placement.orientation.reverse();
+    design
+}
+
 fn judge(recipe: &Recipe, design: &Design, padding: u32) -> Result<usize, TestCaseError> {
     let options = LegalizeOptions::default().padding(padding);
     let legalized = legalize(design, &options).unwrap();
@@ -304,6 +349,61 @@ proptest! {
         prop_assert!(asked > 0.985 * has || failed == 0, "{failed} at {}: {parts:?}", asked / has);
     }
 
+    #[test]
+    fn macros_keep_halos_and_channels(
+        seed: u64,
+        halo in [0u32..25, 0u32..25],
+        channel in [0u32..50, 0u32..50],
+    ) {
+        let [halo, channel] = [halo, channel].map(|sides| sides.map(f64::from));
+        let plain = design_of_macros(seed);
+        let mut design = plain.clone();
+        design.add_macro_halos(halo);
+        let options = LegalizeOptions::default().macro_channel(channel);
+        let legalized = legalize(&design, &options).unwrap();
+        prop_assert_eq!(&legalized.failed, &[]);
+        design.placement = legalized.placement;
+        let count = design.nodes.len();
+        // Cells keep off as well.
+        for i in 0..9 {
+            let own = plain.halos.iter().find(|own| own.node as usize == i);
+            let rect = design.rect(i);
+            let around = match own {
+                Some(own) => own.around(&rect, design.placement.orientation[i]),
+                None if i < 2 => rect,
+                None => Rect {
+                    xl: rect.xl - halo[0],
+                    yl: rect.yl - halo[1],
+                    xh: rect.xh + halo[0],
+                    yh: rect.yh + halo[1],
+                },
+            };
+            for k in (0..count).filter(|&k| k != i && (i >= 2 || k >= 2)) {
+                let other = design.rect(k);
+                prop_assert_eq!(around.overlap(&other), 0.0, "{} and {}", i, k);
+                let apart = [
+                    (rect.xl - other.xh).max(other.xl - rect.xh),
+                    (rect.yl - other.yh).max(other.yl - rect.yh),
+                ];
+                let is_far = (0..2).any(|axis| apart[axis] >= channel[axis]);
+                prop_assert!(k >= 9 || is_far, "{} and {}: {:?} of {:?}", i, k, apart, channel);
+            }
+        }
+        let without_halos = Design { halos: plain.halos.clone(), ..design.clone() };
+        for design in [&design, &without_halos] {
+            let found = legality::check(design, &LegalityOptions::default()).unwrap();
+            prop_assert!(found.is_legal(), "{:?}", found);
+        }
+        let mut other = reversed(&plain);
+        other.add_macro_halos(halo);
+        other.halos.reverse();
+        let other = legalize(&other, &options).unwrap().placement;
+        for i in 0..9 {
+            let at = [design.placement.x[i], design.placement.y[i]];
+            prop_assert_eq!(at, [other.x[count - 1 - i], other.y[count - 1 - i]]);
+        }
+    }
+
     /// Cells of one row are pushed by other code if no cell is higher.
     #[test]
     fn a_high_cell_in_a_fence_moves_no_other(recipe in recipes()) {
@@ -335,5 +435,31 @@ proptest! {
         let of_others = |at: &Placement| (at.x[..cells].to_vec(), at.y[..cells].to_vec());
         let (low, high) = (of_others(&low.placement), of_others(&high.placement));
         prop_assert_eq!(low, high, "{:?}", &parts);
+    }
+}
+
+/// Two macros move apart by the channel of the axis along which they lie, and cells lie between.
+#[test]
+fn a_channel_is_open_for_cells() {
+    for (at, [dx, dy]) in
+        [([280.0, 205.0], [100.0 + 24.0, 0.0]), ([204.0, 260.0], [0.0, 60.0 + 50.0])]
+    {
+        let mut design = design_of_macros(1);
+        design.halos.clear();
+        design.nodes.kind[..2].fill(NodeKind::Movable);
+        design.nodes.kind[2..9].fill(NodeKind::FixedOverlappable);
+        design.placement.orientation.fill(Orientation::N);
+        (design.nodes.width[0], design.nodes.width[1]) = (100.0, 100.0);
+        (design.nodes.height[0], design.nodes.height[1]) = (60.0, 60.0);
+        (design.placement.x[0], design.placement.y[0]) = (204.0, 205.0);
+        (design.placement.x[1], design.placement.y[1]) = (at[0], at[1]);
+        let options = LegalizeOptions::default().macro_channel([23.0, 42.0]);
+        let legalized = legalize(&design, &options).unwrap();
+        assert_eq!(legalized.failed, []);
+        let Placement { x, y, .. } = legalized.placement;
+        assert_eq!([x[1] - x[0], y[1] - y[0]], [dx, dy]);
+        let between = (9..x.len())
+            .filter(|&i| x[i] > x[0] && x[i] < x[1] + 100.0 && y[i] > y[0] && y[i] < y[1] + 60.0);
+        assert!(between.count() > 5);
     }
 }

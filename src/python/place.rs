@@ -264,9 +264,11 @@ struct AddedTerm {
 impl AddedTerm {
     fn call<T: Real>(&self, x: &[T], y: &[T], gradient: [&mut [T]; 2]) -> PyResult<f64> {
         let [from_x, from_y] = self.charge.origin();
-        let left = |(i, v): (usize, &T)| v.widen() + self.charge.margin(i) + from_x;
+        let margin = |i: usize, axis: usize| self.charge.margin(i)[axis];
+        let left = |(i, v): (usize, &T)| v.widen() + margin(i, 0) + from_x;
+        let bottom = |(i, v): (usize, &T)| v.widen() + margin(i, 1) + from_y;
         let x: Vec<f64> = x.iter().enumerate().map(left).collect();
-        let y: Vec<f64> = y.iter().map(|v| v.widen() + from_y).collect();
+        let y: Vec<f64> = y.iter().enumerate().map(bottom).collect();
         Python::attach(|py| {
             let nodes = Array::column(self.nodes.to_vec()).numpy(py)?;
             let at = (Array::column(x).numpy(py)?, Array::column(y).numpy(py)?, nodes);
@@ -512,7 +514,8 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     let mut charging = asked.charging;
     let mut options = FlowOptions { compare_start: kept.is_some(), ..FlowOptions::default() };
     options.bodies.bins = charging.bins.map(|(nx, ny)| [nx, ny]);
-    options.bodies.charge = charging.options.padding(asked.after.padding);
+    charging.options = charging.options.padding(asked.after.padding).halos(true);
+    options.bodies.charge = charging.options;
     options.bodies.large_net = asked.large_net;
     options.bodies.precision = asked.precision;
     if let (None, Some(die)) = (charging.bins, design.die()) {
@@ -522,8 +525,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
         };
         charging.bins = Some((nx, ny));
     }
-    let padding = asked.after.padding;
-    charging.options = charging.options.many_fillers(flow::many_fillers(&design)).padding(padding);
+    charging.options = charging.options.many_fillers(flow::many_fillers(&design));
     let mut charge = charging.charge(&design)?;
     let grid = charge.grid();
     charge.set_origin(origin_for(&grid.die(), design.row_height(), asked.precision)?)?;

@@ -1,6 +1,7 @@
 //! Designs in LEF and DEF: what every command makes of them, and DEF that is written.
 
 use crate::{Words, close, eval_json, failure, json_of, placefield, run, run_json, text_of};
+use predicates::prelude::predicate;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -181,6 +182,66 @@ fn blockages_are_taken_by_their_kind() {
     let json = chip.eval(&[&"--bins 10x10 --precision f64"]);
     let with_halo = json["density"]["total_area"].as_f64().unwrap();
     close("halo", with_halo - total(""), 16000.0 * 2000.0, 16e6, 1e-9);
+}
+
+/// Two blocks of 4 × 8 µm that overlap: one of them on its side, none with a halo.
+#[test]
+fn macros_keep_distances_in_microns() {
+    let blocks = "- ram1 ram + PLACED ( 12000 20000 ) W ;\n- ram2 ram + PLACED ( 22000 18000 ) N ;";
+    let two = def("").replace("- ram1 ram + FIXED ( 20000 20000 ) W ;", blocks);
+    let two =
+        two.replace(&format!("COMPONENTS {} ;", CELLS + 1), &format!("COMPONENTS {} ;", CELLS + 2));
+    let chip = Chip::new("");
+    std::fs::write(chip.file("chip.def"), two).unwrap();
+    let (def, lef, out) = (chip.file("chip.def"), chip.file("chip.lef"), chip.file("out.def"));
+    let files: &[&dyn Words] = &[&def, &"--lef", &lef, &"-o", &out];
+    let corners = || {
+        let text = std::fs::read_to_string(&out).unwrap();
+        let found = text.lines().filter(|line| line.starts_with("- ") && line.contains(" + "));
+        let words = found.map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let placed = words.filter_map(|words| {
+            let at = words.iter().position(|word| *word == "(")?;
+            let number = |k: usize| words[at + k].parse::<f64>().ok();
+            Some((words[1].to_owned(), [number(1)? / 2000.0, number(2)? / 2000.0]))
+        });
+        placed.collect::<std::collections::HashMap<String, [f64; 2]>>()
+    };
+    let sizes = |name: &str| match name {
+        "ram1" => [8.0, 4.0],
+        "ram2" => [4.0, 8.0],
+        _ => [0.6, 2.0],
+    };
+    let gaps = |a: (&str, [f64; 2]), b: (&str, [f64; 2])| {
+        let (of_a, of_b) = (sizes(a.0), sizes(b.0));
+        [0, 1].map(|k| (b.1[k] - a.1[k] - of_a[k]).max(a.1[k] - b.1[k] - of_b[k]))
+    };
+    let options = "--macro-halo 0.4,2 --macro-channel 1,6";
+    for command in ["legalize", "place --engine cpu"] {
+        let json = run_json(&[&command, &files, &options, &"--json -"]);
+        assert_eq!(json["options"]["macro_halo"], serde_json::json!([0.4, 2.0]));
+        assert_eq!(json["legality"]["legal"], true);
+        assert!(!json["warnings"].to_string().contains("halos"), "{}", json["warnings"]);
+        let at = corners();
+        assert_eq!(at.len(), CELLS + 3);
+        for ram in ["ram1", "ram2"] {
+            for (name, place) in at.iter().filter(|(name, _)| *name != ram && *name != "in") {
+                let [dx, dy] = gaps((ram, at[ram]), (name, *place));
+                let [x, y] = if name.starts_with("ram") { [1.0, 6.0] } else { [0.4, 2.0] };
+                assert!(dx > x - 1e-9 || dy > y - 1e-9, "{ram} and {name}: {dx} and {dy}");
+            }
+        }
+        run(&[&"eval", &out, &"--lef", &lef, &"--engine cpu --require-legal"]);
+    }
+    // Halos that leave no room, and distances that are none.
+    let none: &[&dyn Words] = &[&"legalize", &files, &"--macro-halo 1e9"];
+    placefield(none).assert().code(3).stderr(predicate::str::contains("no legal place was found"));
+    for bad in ["-1", "1,nan", "inf", "1,2,3", "1e10", ""] {
+        let bad: &[&dyn Words] = &[&"place", &files, &format!("--macro-channel={bad}")];
+        placefield(bad)
+            .assert()
+            .code(2)
+            .stderr(predicate::str::contains("expected one or two numbers"));
+    }
 }
 
 #[test]

@@ -215,6 +215,7 @@ fn place<T: EngineReal>(
         opened.warnings.extend(not_used(&opened));
     }
     let mut kept = keeps.then(|| Kept::new(&mut opened.design, &opened.unplaced));
+    let legalize = args.legal.apply(&mut opened.design);
     let given = &args.evaluation.options;
     let target_density = given.target_density.unwrap_or(TARGET_DENSITY);
     let die = opened
@@ -225,7 +226,7 @@ fn place<T: EngineReal>(
         Some(kept) => kept.bins(&opened.design, die, target_density),
         None => placement_bins(&opened.design, die, given.target_density()),
     };
-    let options = given.or(bins, target_density).with_padding(args.legal.padding);
+    let options = given.or(bins, target_density).with_room(args.legal.padding);
     let options = match args.experts.fillers() {
         true => options.with_fillers(&opened.design),
         false => options,
@@ -257,7 +258,7 @@ fn place<T: EngineReal>(
     // A checkpoint continues only the iterations.
     let is_kept = args.checkpoint.is_some() || args.resume.is_some();
     flow.effort = if is_kept { Effort::Low } else { args.effort };
-    flow.legalize = args.legal.options();
+    flow.legalize = legalize;
     let refine = flow.refine.padding(args.legal.padding);
     flow.refine = args.legal.limits.refine(refine.insert_up_to(args.effort.insert_up_to()));
     // Bins then hold several cells each, not a part of one.
