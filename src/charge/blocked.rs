@@ -1,4 +1,4 @@
-//! Blocked area outside fixed cells: between rows, in blockages, and in halos of fixed nodes.
+//! Blocked area outside fixed cells: between rows, in blockages, and in halos.
 //!
 //! Parts that fixed cells cover are left out, so that no area counts twice. A partial blockage of
 //! density d (LEF/DEF 5.8 Language Reference, "Blockages") blocks the share 1 − d. In global
@@ -52,7 +52,8 @@ pub(super) fn add_halos(
         let halo = [-around.xl, -around.yl, around.xh, around.yh];
         let (width, height) = design.size(node);
         for (axis, size) in [width, height].into_iter().enumerate() {
-            let room = (die[axis] - size).max(0.0);
+            // A little less, because the sum is rounded.
+            let room = ((1.0 - 1e-9) * die[axis] - size).max(0.0);
             let fits = (room / (halo[axis] + halo[axis + 2])).min(1.0);
             for side in [axis, axis + 2] {
                 margins[i][side] = margins[i][side].max(share * fits * halo[side]);

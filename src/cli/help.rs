@@ -44,6 +44,8 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "effort",
             "keep-density",
             "keep-placed",
+            "macro-channel",
+            "macro-halo",
             "max-displacement",
             "no-mirror",
             "no-one-site-gaps",
