@@ -659,21 +659,16 @@ impl Design {
     /// # Panics
     /// If the design's columns do not fit together.
     pub fn add_macro_halos(&mut self, distance: [f64; 2]) {
-        if distance == [0.0; 2] {
-            return;
-        }
         let has_halo: HashSet<u32> = self.halos.iter().map(|halo| halo.node).collect();
-        for node in self.movable_macros() {
-            // Halos are those of orientation N.
-            let [x, y] = match self.placement.orientation[node].swaps_axes() {
-                true => [distance[1], distance[0]],
-                false => distance,
-            };
-            let node = node as u32;
-            if !has_halo.contains(&node) {
-                let halo = Halo { node, left: x, bottom: y, right: x, top: y, soft: false };
-                self.halos.push(halo);
+        let macros = if distance == [0.0; 2] { Vec::new() } else { self.movable_macros() };
+        for node in macros.into_iter().filter(|node| !has_halo.contains(&(*node as u32))) {
+            let [mut x, mut y] = distance;
+            // The sides of a halo are those in orientation N.
+            if self.placement.orientation[node].swaps_axes() {
+                (x, y) = (y, x);
             }
+            let node = node as u32;
+            self.halos.push(Halo { node, left: x, bottom: y, right: x, top: y, soft: false });
         }
     }
 

@@ -408,8 +408,6 @@ fn halos_of_movable_nodes_belong_to_bodies_on_request() {
         design.placement.y.push(40.0);
         design.placement.orientation.push(orientation);
     }
-    design.nodes.master.resize(if design.nodes.master.is_empty() { 0 } else { count + 2 }, None);
-    design.nodes.fence.resize(if design.nodes.fence.is_empty() { 0 } else { count + 2 }, None);
     let node = count as u32;
     design.halos = vec![
         Halo { node, left: 1.0, bottom: 2.0, right: 3.0, top: 4.0, soft: false },

@@ -223,8 +223,8 @@ fn places<'a>(
     })
 }
 
-/// Returns macros of different sizes, two of them fixed and some on their side or with a halo of
-/// their own, in a heap with cells, on 60 rows of 300 sites.
+/// Returns nine macros, the first two fixed and some on their side, in a heap with cells, on 60 rows
+/// of 300 sites.
 fn design_of_macros(seed: u64) -> Design {
     let mut next = numbers(seed);
     let row = Row { height: 10.0, site_width: 2.0, pitch: 2.0, sites: 300, ..Row::default() };
@@ -236,20 +236,15 @@ fn design_of_macros(seed: u64) -> Design {
             true => (30 + 2 * next(40), 50 + 10 * next(5)),
             false => (2 + 2 * next(4), 10),
         };
-        let is_fixed = node < 2;
         design.nodes.width.push(width as f64);
         design.nodes.height.push(height as f64);
-        design.nodes.kind.push(if is_fixed { NodeKind::Fixed } else { NodeKind::Movable });
-        // Fixed macros do not overlap. Distances of nodes do not repeat.
-        let at = |next: &mut dyn FnMut(usize) -> usize| 150.0 + next(200_000) as f64 / 997.0;
-        design.placement.x.push(if is_fixed { 20.0 + 340.0 * node as f64 } else { at(&mut next) });
-        design.placement.y.push(at(&mut next));
+        design.nodes.kind.push(if node < 2 { NodeKind::Fixed } else { NodeKind::Movable });
+        // Fixed macros do not overlap.
+        let [x, y] = [(); 2].map(|()| 150.0 + next(200_000) as f64 / 997.0);
+        design.placement.x.push(if node < 2 { 20.0 + 340.0 * node as f64 } else { x });
+        design.placement.y.push(y);
         let turned = is_macro && next(3) == 0;
         design.placement.orientation.push(if turned { Orientation::E } else { Orientation::N });
-        if is_macro && next(4) == 0 {
-            let [left, top] = [next(30) as f64, next(30) as f64];
-            design.halos.push(Halo { node, left, top, ..Halo::default() });
-        }
     }
     design
 }
@@ -386,33 +381,16 @@ proptest! {
         let legalized = legalize(&design, &options).unwrap();
         prop_assert_eq!(&legalized.failed, &[]);
         design.placement = legalized.placement;
-        let count = design.nodes.len();
-        // Cells keep off as well.
-        for i in 0..9 {
-            let own = plain.halos.iter().find(|own| own.node as usize == i);
-            let rect = design.rect(i);
-            let around = match own {
-                Some(own) => own.around(&rect, design.placement.orientation[i]),
-                None if i < 2 => rect,
-                None => Rect {
-                    xl: rect.xl - halo[0],
-                    yl: rect.yl - halo[1],
-                    xh: rect.xh + halo[0],
-                    yh: rect.yh + halo[1],
-                },
-            };
-            for k in (0..count).filter(|&k| k != i && (i >= 2 || k >= 2)) {
-                let other = design.rect(k);
-                prop_assert_eq!(around.overlap(&other), 0.0, "{} and {}", i, k);
-                let apart = [
-                    (rect.xl - other.xh).max(other.xl - rect.xh),
-                    (rect.yl - other.yh).max(other.yl - rect.yh),
-                ];
-                let is_far = (0..2).any(|axis| apart[axis] >= channel[axis]);
-                prop_assert!(k >= 9 || is_far, "{} and {}: {:?} of {:?}", i, k, apart, channel);
+        for i in 2..9 {
+            for k in (0..design.nodes.len()).filter(|&k| k != i) {
+                let (a, b) = (design.rect(i), design.rect(k));
+                let gap = [(a.xl - b.xh).max(b.xl - a.xh), (a.yl - b.yh).max(b.yl - a.yh)];
+                let keeps = |least: [f64; 2]| (0..2).any(|axis| gap[axis] >= least[axis]);
+                prop_assert!(keeps(halo), "{} and {}: {:?} of {:?}", i, k, gap, halo);
+                prop_assert!(k >= 9 || keeps(channel), "{} and {}: {:?} of {:?}", i, k, gap, channel);
             }
         }
-        let without_halos = Design { halos: plain.halos.clone(), ..design.clone() };
+        let without_halos = Design { halos: Vec::new(), ..design.clone() };
         for design in [&design, &without_halos] {
             let found = legality::check(design, &LegalityOptions::default()).unwrap();
             prop_assert!(found.is_legal(), "{:?}", found);
@@ -426,25 +404,22 @@ proptest! {
 /// Two macros move apart by the channel of the axis along which they lie, and cells lie between.
 #[test]
 fn a_channel_is_open_for_cells() {
-    for (at, [dx, dy]) in
-        [([280.0, 205.0], [100.0 + 24.0, 0.0]), ([204.0, 260.0], [0.0, 60.0 + 50.0])]
-    {
+    for (at, apart) in [([280.0, 205.0], [124.0, 0.0]), ([204.0, 260.0], [0.0, 110.0])] {
         let mut design = design_of_macros(1);
-        design.halos.clear();
         design.nodes.kind[..2].fill(NodeKind::Movable);
         design.nodes.kind[2..9].fill(NodeKind::FixedOverlappable);
         design.placement.orientation.fill(Orientation::N);
-        (design.nodes.width[0], design.nodes.width[1]) = (100.0, 100.0);
-        (design.nodes.height[0], design.nodes.height[1]) = (60.0, 60.0);
-        (design.placement.x[0], design.placement.y[0]) = (204.0, 205.0);
-        (design.placement.x[1], design.placement.y[1]) = (at[0], at[1]);
+        for (i, [x, y]) in [[204.0, 205.0], at].into_iter().enumerate() {
+            (design.nodes.width[i], design.nodes.height[i]) = (100.0, 60.0);
+            (design.placement.x[i], design.placement.y[i]) = (x, y);
+        }
         let options = LegalizeOptions::default().macro_channel([23.0, 42.0]);
         let legalized = legalize(&design, &options).unwrap();
         assert_eq!(legalized.failed, []);
         let Placement { x, y, .. } = legalized.placement;
-        assert_eq!([x[1] - x[0], y[1] - y[0]], [dx, dy]);
-        let between = (9..x.len())
-            .filter(|&i| x[i] > x[0] && x[i] < x[1] + 100.0 && y[i] > y[0] && y[i] < y[1] + 60.0);
-        assert!(between.count() > 5);
+        assert_eq!([x[1] - x[0], y[1] - y[0]], apart);
+        let is_between =
+            |i: &usize| x[*i] > x[0] && x[*i] < x[1] + 100.0 && y[*i] > y[0] && y[*i] < y[1] + 60.0;
+        assert!((9..x.len()).filter(is_between).count() > 5);
     }
 }
