@@ -771,8 +771,8 @@ fn raised(requested_density: f64, least: f64, of: &str, warnings: &mut Vec<Warni
 }
 
 /// Returns the additional size of each cell's body, left, below, right and above; empty if no body
-/// is wider. It is this share of `padding`. With `widen_large` a large cell also gets this share of its own
-/// additional width. Macros are not wider.
+/// is wider. It is this share of `padding`. With `widen_large` a large cell also gets this share of
+/// its own additional width. Macros are not wider.
 fn margins(
     [width, height, ..]: &[Vec<f64>; 4],
     macros: &[bool],

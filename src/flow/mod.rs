@@ -331,8 +331,8 @@ impl Variant {
 pub struct Bodies {
     /// Bins along x and y; [`placement_bins`] unless given.
     pub bins: Option<[usize; 2]>,
-    /// Options of the charge; by default with fillers, halos and [`TARGET_DENSITY`]. Its number of many
-    /// fillers is at most [`many_fillers`].
+    /// Options of the charge; by default with fillers, halos and [`TARGET_DENSITY`]. Its number of
+    /// many fillers is at most [`many_fillers`].
     pub charge: ChargeOptions,
     /// Nets of this many pins or more are left out of the objective; by default no net is.
     pub large_net: usize,
