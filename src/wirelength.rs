@@ -103,10 +103,10 @@ impl Netlist {
                 && pins.into_iter().any(|p| body_of[nets.pin_node[p] as usize] != FIXED_PIN)
         };
         let moves = parallel::map(nets.len(), moves);
-        let is_small = |e: usize| nets.pins_of(e).len() < large;
-        let mut order = parallel::filter(nets.len(), |e| moves[e] && is_small(e));
+        let (mut order, big): (Vec<usize>, Vec<usize>) =
+            (0..nets.len()).filter(|&e| moves[e]).partition(|&e| nets.pins_of(e).len() < large);
         let smooth = order.len();
-        order.extend(parallel::filter(nets.len(), |e| moves[e] && !is_small(e)));
+        order.extend(big);
         let mut net_start = Vec::with_capacity(order.len() + 1);
         net_start.push(0);
         net_start.extend(order.iter().scan(0, |end, &e| {
@@ -134,7 +134,7 @@ impl Netlist {
         let mut connections = Connections {
             smooth,
             net_start,
-            net: parallel::map(order.len(), |k| order[k] as u32),
+            net: order.iter().map(|&e| e as u32).collect(),
             nets_of_design: nets.len(),
             fixed: lengths.filter(|(_, length)| *length != 0.0).collect(),
             pin_body,
@@ -170,7 +170,7 @@ impl Netlist {
         if let Some(e) = bad_weight(weights) {
             return Err(DesignError::NetWeight { net: e.to_string(), weight: weights[e] });
         }
-        self.weight = parallel::map(of.net.len(), |k| weights[of.net[k] as usize]);
+        self.weight = of.net.iter().map(|&e| weights[e as usize]).collect();
         self.fixed_hpwl = of.fixed.iter().map(|(e, length)| weights[*e as usize] * length).sum();
         self.pull = of.pull(&self.weight);
         Ok(())
@@ -330,8 +330,7 @@ pub struct Pull {
 
 /// Returns the first net whose weight is negative or not finite.
 fn bad_weight(weights: &[f64]) -> Option<usize> {
-    let is_right = |e: usize| weights[e].is_finite() && weights[e] >= 0.0;
-    parallel::first(weights.len(), |e| (!is_right(e)).then_some(e))
+    weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0))
 }
 
 /// Returns the offset of pin `p` from the lower-left corner of its body, or its position on the die

@@ -130,12 +130,8 @@ pub(super) struct NetOrder {
 impl NetOrder {
     pub(super) fn new(netlist: &Netlist) -> Self {
         let degree = |net: u32| netlist.pins_of(net as usize).len();
-        let those = |is_small: bool| -> Vec<u32> {
-            let is_one = |e: usize| (netlist.pins_of(e).len() <= SMALL_NET) == is_small;
-            let nets = parallel::filter(netlist.smooth(), is_one);
-            parallel::map(nets.len(), |k| nets[k] as u32)
-        };
-        let (mut net, wide) = (those(true), those(false));
+        let (mut net, wide): (Vec<u32>, Vec<u32>) =
+            (0..netlist.smooth() as u32).partition(|&e| degree(e) <= SMALL_NET);
         let small = net.len();
         parallel::for_each(parallel::chunks_mut(&mut net, SORTED_NETS), |_, nets| {
             nets.sort_by_key(|&e| degree(e));
@@ -150,8 +146,8 @@ impl NetOrder {
             *end += degree(e) as u32;
             Some(*end)
         }));
-        let position = parallel::group(net.len(), net.len(), |k| net[k]).items;
-        let place_of = parallel::map(net.len(), |e| net_start[position[e] as usize]);
+        let mut place_of = vec![0; net.len()];
+        net.iter().zip(&net_start).for_each(|(&e, &start)| place_of[e as usize] = start);
         let smooth_pins = net_start[netlist.smooth()] as usize;
         NetOrder { net: Arc::new(net), small, chunk, net_start, place_of, smooth_pins }
     }
