@@ -140,6 +140,7 @@ impl State {
     }
 
     /// Returns the bands that a cell occupies on `row`; `None` if it may not stand there.
+    #[inline]
     pub(crate) fn bands(&self, cell: u32, row: u32) -> Option<Range<usize>> {
         let kind = &self.kinds[self.cells[cell as usize].kind as usize];
         kind.bands[row as usize].map(|(first, end)| first as usize..end as usize)

@@ -867,6 +867,12 @@ impl Wires {
         along(to.x - from.x, right, left) + along(to.y - from.y, up, down) + turned
     }
 
+    /// Returns the same bound, if only the centre of `cell` moves to `x`.
+    pub(crate) fn most_gain_along_x(&self, cell: u32, x: f64) -> f64 {
+        let (way, [right, left, ..]) = (x - self.poses[cell as usize].x, self.slopes(cell).towards);
+        way * if way > 0.0 { -right } else { left }
+    }
+
     /// Returns the nets of `cell` along x (axis 0) or y (axis 1), with the pins in its first
     /// orientation.
     fn along(&self, cell: u32, axis: usize) -> impl Iterator<Item = Reach> {
