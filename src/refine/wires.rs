@@ -538,6 +538,15 @@ impl Wires {
         self.constant + parallel::sum(self.len(), of_net)
     }
 
+    /// Median of the weighted HPWL of the nets that can change their length; 0 without such nets.
+    pub(crate) fn median_length(&self) -> f64 {
+        let of = |net: usize| self.weight[net] * length(whole(&self.extremes[net]));
+        let mut lengths = parallel::map(self.len(), of);
+        let middle = self.len() / 2;
+        let is_any = middle < lengths.len();
+        if is_any { *lengths.select_nth_unstable_by(middle, f64::total_cmp).1 } else { 0.0 }
+    }
+
     /// Weighted HPWL of the nets of `cell`.
     pub(crate) fn length_of(&self, cell: u32) -> f64 {
         let of = |pin: &Pin| {
