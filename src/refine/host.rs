@@ -1,6 +1,7 @@
 //! The work for a lattice's cells on all threads.
 
 use super::claims::Claims;
+use super::crowding::Crowding;
 use super::state::{Change, Spot, State, Trial};
 use super::{Engine, Pass, Tasks, insert, mirror, reorder, shift, swap};
 use crate::lists::Lists;
@@ -134,6 +135,10 @@ impl<'a> Host<'a> {
 }
 
 impl Engine for Host<'_> {
+    fn cost(&self) -> f64 {
+        self.state.crowding.as_ref().map_or(0.0, Crowding::cost_of_all)
+    }
+
     fn accept(&mut self, loss: f64) {
         self.loss = loss;
         if loss > 0.0 && self.since_best >= 0 {

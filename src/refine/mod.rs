@@ -135,7 +135,7 @@ const APART: usize = 31;
 pub struct RefineOptions<'a> {
     /// Most rounds; 8 by default.
     pub rounds: usize,
-    /// A round that shortens wires by less than this share ends the work; 0.002 by default.
+    /// A round that lowers the objective by less than this share ends the work; 0.002 by default.
     pub least_gain: f64,
     /// Whether cells may be mirrored left and right; yes by default.
     pub mirror: bool,
@@ -189,7 +189,7 @@ impl<'a> RefineOptions<'a> {
     setters! {
         /// Sets the largest number of rounds.
         rounds: usize,
-        /// Sets the share: a round that shortens wires by less ends the work.
+        /// Sets the share: a round that lowers the objective by less ends the work.
         least_gain: f64,
         /// Sets whether cells may be mirrored left and right.
         mirror: bool,
@@ -513,6 +513,11 @@ pub trait Engine {
     /// CPU accepts any loss.
     fn accept(&mut self, _loss: f64) {}
 
+    /// Returns what wire beyond the tracks costs now, layout units. Only the CPU knows a price.
+    fn cost(&self) -> f64 {
+        0.0
+    }
+
     /// Searches better positions for tasks of the current pass in the same placement, and makes the
     /// moves found. Returns the wirelength saved, layout units times weight.
     ///
@@ -601,7 +606,7 @@ fn on_device(
 /// Rounds and their steps.
 struct Plan {
     rounds: Range<usize>,
-    /// A round that shortens wires by less than this share is the last one.
+    /// A round that lowers the objective by less than this share is the last one.
     least_gain: f64,
     inserts: bool,
     mirrors: bool,
@@ -646,7 +651,7 @@ impl Rounds<'_> {
             _ => true,
         };
         for round in plan.rounds.clone() {
-            let (before, loss) = (self.refined.hpwl_after, plan.loss(round));
+            let (before, loss) = (self.refined.hpwl_after + on.cost(), plan.loss(round));
             on.accept(loss);
             self.refined.rounds = self.refined.rounds.max(round + 1);
             for step in Step::ALL.into_iter().filter(is_in_plan) {
@@ -655,7 +660,8 @@ impl Rounds<'_> {
                     return Ok(());
                 }
             }
-            if loss == 0.0 && before - self.refined.hpwl_after <= plan.least_gain * before {
+            let after = self.refined.hpwl_after + on.cost();
+            if loss == 0.0 && before - after <= plan.least_gain * before {
                 return Ok(());
             }
         }

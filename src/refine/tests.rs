@@ -391,6 +391,25 @@ fn wire_beyond_the_tracks_has_its_price() {
 }
 
 #[test]
+fn rounds_go_on_while_the_objective_falls() {
+    let mut longer = 0;
+    for kind in kinds() {
+        let design = design(kind);
+        let shortest = refine(&design, &RefineOptions::default(), &mut go_on).unwrap().placement;
+        let design = with(&design, &shortest);
+        let price = Some(few_tracks(&design, 10.0));
+        let options = RefineOptions::default().wire_price(price).insert_up_to(0);
+        let of_one = refine(&design, &options.rounds(1), &mut go_on).unwrap();
+        if of_one.hpwl_after > of_one.hpwl_before {
+            longer += 1;
+            let refined = refine(&design, &options, &mut go_on).unwrap();
+            assert!(refined.rounds > 1, "seed {}", kind.seed);
+        }
+    }
+    assert!(longer > 3, "{longer}");
+}
+
+#[test]
 fn the_wire_of_bins_follows_every_move() {
     for kind in kinds().step_by(3) {
         let design = design(kind);
@@ -406,6 +425,7 @@ fn the_wire_of_bins_follows_every_move() {
         }
         assert!(setup::write_back(&host.state, &mut after.placement) > 0);
         let now = Crowding::new(&after, &price).unwrap();
+        assert!((host.cost() - price.price * beyond(&after, &price)).abs() < 1e-9 * host.cost());
         let followed = host.state.crowding.as_ref().unwrap().beyond().iter().flatten();
         for (followed, now) in followed.zip(now.beyond().iter().flatten()) {
             assert!((followed - now).abs() < 1e-9, "seed {}: {followed} {now}", kind.seed);
