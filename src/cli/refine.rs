@@ -47,7 +47,7 @@ pub(crate) struct RefineArgs {
     #[arg(long, value_name = "K", default_value_t = RefineOptions::default().rounds,
           value_parser = at_least_one)]
     rounds: usize,
-    /// Whether cells are also inserted where many others give way. Wires get 0.2 to 1.6 % shorter,
+    /// Whether cells are also inserted where many others give way. Wires get 0.4 to 1.6 % shorter,
     /// and the command takes several times as long
     #[arg(long, value_enum, default_value_t = Effort::default(), value_name = "EFFORT")]
     effort: Effort,

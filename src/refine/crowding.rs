@@ -156,6 +156,12 @@ impl Crowding {
         self.price * more * self.bin[0] * self.bin[1]
     }
 
+    /// Returns what all wire beyond the tracks costs, layout units.
+    pub(super) fn cost_of_all(&self) -> f64 {
+        let beyond: f64 = self.beyond.iter().flatten().map(|beyond| beyond.max(0.0)).sum();
+        self.price * beyond * self.bin[0] * self.bin[1]
+    }
+
     /// Ends a move, whose changes are made or not.
     pub(super) fn end(&mut self, is_made: bool) {
         for bin in self.changed.drain(..) {

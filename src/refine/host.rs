@@ -1,7 +1,8 @@
 //! The work for a lattice's cells on all threads.
 
 use super::claims::Claims;
-use super::state::{Change, State, Trial};
+use super::crowding::Crowding;
+use super::state::{Change, Spot, State, Trial};
 use super::{Engine, Pass, Tasks, insert, mirror, reorder, shift, swap};
 use crate::lists::Lists;
 use crate::parallel::{self, PerThread};
@@ -18,6 +19,13 @@ pub(super) struct Host<'a> {
     memory: PerThread<Memory>,
     claims: Claims,
     tasks: Of,
+    /// What swaps may lengthen wires by, layout units times weight.
+    loss: f64,
+    /// The least gain of a state in all other passes.
+    least_gain: f64,
+    /// Spots before swaps that may lengthen wires, and the units saved since then.
+    best: Vec<Spot>,
+    since_best: i128,
     /// Whether the work must end within a batch.
     stops: &'a AtomicBool,
 }
@@ -48,12 +56,27 @@ impl<'a> Host<'a> {
             memory: PerThread::new(threads, Memory::default),
             claims: Claims::new(state.resources()),
             tasks: Of::Mirror,
+            loss: 0.0,
+            least_gain: state.least_gain,
+            best: Vec::new(),
+            since_best: 0,
             state,
             stops,
         }
     }
 
-    /// Makes the proposals that are still legal and shorten the wires in their turn. Returns the
+    /// Ends the work. If swaps have made wires longer, cells go back to where wires were shorter.
+    /// Returns the state and the wirelength that this saves.
+    pub(super) fn end(mut self) -> (State, f64) {
+        if self.best.is_empty() || self.since_best >= 0 {
+            return (self.state, 0.0);
+        }
+        self.state.go_to(self.best);
+        let saved = self.state.wires.length_of_units(-self.since_best);
+        (self.state, saved)
+    }
+
+    /// Makes the proposals that are still legal and gain enough in their turn. Returns the
     /// wirelength saved by all of them together.
     ///
     /// Each turn makes every remaining proposal that conflicts with no earlier one. If bins must
@@ -96,23 +119,40 @@ impl<'a> Host<'a> {
             let all = gains.zip(hold.into_iter().flatten());
             let (mut left, mut made) = (Vec::new(), Vec::new());
             for ((number, changes), (shorter, hold)) in waiting.into_iter().zip(all) {
-                if shorter > 0 && hold {
+                if shorter != 0 && hold {
                     gain += i128::from(shorter);
                     made.extend_from_slice(changes);
-                } else if shorter > 0 {
+                } else if shorter != 0 {
                     left.push((number, changes));
                 }
             }
             self.state.apply_all(&mut made);
             waiting = left;
         }
+        self.since_best += gain;
         self.state.wires.length_of_units(gain)
     }
 }
 
 impl Engine for Host<'_> {
+    fn cost(&self) -> f64 {
+        self.state.crowding.as_ref().map_or(0.0, Crowding::cost_of_all)
+    }
+
+    fn accept(&mut self, loss: f64) {
+        self.loss = loss;
+        if loss > 0.0 && self.since_best >= 0 {
+            self.best = self.state.cells.iter().map(|cell| cell.spot).collect();
+            self.since_best = 0;
+        }
+    }
+
     fn begin(&mut self, pass: Pass) -> Result<usize, String> {
         self.state.reweigh();
+        self.state.least_gain = match pass {
+            Pass::Swap if self.loss > 0.0 => -self.loss,
+            _ => self.least_gain,
+        };
         let (state, cells) = (&self.state, self.state.cells.len());
         let (tasks, count) = match pass {
             Pass::Swap => (Of::Swap, cells),

@@ -11,8 +11,6 @@ use super::state::{Change, Spot, State, Trial};
 use super::swap::Aim;
 use super::wires::CellNets;
 use crate::rows::{Occupant, Span};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Rows searched on each side of the best row.
 const ROWS: usize = 2;
@@ -41,8 +39,9 @@ struct Room {
     changes: Vec<Change>,
     /// The most that the changes can shorten the wires by.
     most: f64,
-    /// Cells that must give way, by the edge that is reached first.
-    waiting: BinaryHeap<Reverse<(i32, u32)>>,
+    /// Cells that must give way, by the edge that is reached first; each with a band that has it
+    /// and its index there.
+    waiting: Vec<(i32, u32, u32, u32)>,
     /// How far each band is occupied.
     taken: Vec<(usize, i32)>,
 }
@@ -108,52 +107,89 @@ impl Room {
     fn give_way<const RIGHT: bool>(&mut self, state: &State, least: f64) -> bool {
         let own = self.changes[0];
         let span = state.span(own.cell, own.spot.site);
-        // The nearer and the farther edge in the direction of the moves.
-        let edges = |span: Span| match RIGHT {
-            true => (span.left, span.right),
-            false => (-span.right, -span.left),
-        };
-        let is_aside = |of: &&Occupant| {
-            let middle = (of.span.left + of.span.right) - (span.left + span.right);
-            of.cell != own.cell && (middle >= 0) == RIGHT
-        };
+        let edge = edges::<RIGHT>(span).1;
         self.waiting.clear();
         self.taken.clear();
         for band in state.bands(own.cell, own.spot.row).into_iter().flatten() {
-            let beside = state.bands[band].within(span).iter().filter(is_aside);
-            self.waiting.extend(beside.map(|of| Reverse((edges(of.span).0, of.cell))));
-            self.taken.push((band, edges(span).1));
+            let cells = &state.bands[band].cells;
+            let is_left = |of: &Occupant| of.span.left + of.span.right < span.left + span.right;
+            let k = cells.partition_point(is_left);
+            if self.changes.len() + met::<RIGHT>(cells, k, edge, own.cell) > MOST_MOVED {
+                return false;
+            }
+            self.taken.push((band, edge));
+            self.wait::<RIGHT>(state, (band, k), edge);
         }
-        while let Some(Reverse((near, cell))) = self.waiting.pop() {
-            let spot = state.cells[cell as usize].spot;
-            if self.changes.iter().any(|change| change.cell == cell) {
+        while let Some((near, cell, found, index)) = self.waiting.pop() {
+            let of = &state.cells[cell as usize];
+            let Some(bands) = state.bands(cell, of.spot.row) else { return false };
+            // A cell of several bands may wait in each of them.
+            if bands.len() > 1 && self.changes.iter().any(|change| change.cell == cell) {
                 continue;
             }
-            let of = &state.cells[cell as usize];
-            let bands = state.bands(cell, spot.row).into_iter().flatten();
             let edge_of = |band: usize| self.taken.iter().rfind(|taken| taken.0 == band);
             let edge = bands.clone().filter_map(edge_of).map(|taken| taken.1).max().unwrap_or(near);
             let site = if RIGHT { edge } else { -edge - of.sites };
-            let change = Change { cell, spot: Spot { site, ..spot } };
-            self.most += state.wires.most_gain(cell, &state.pose(cell, change.spot));
-            let is_held = state.holds(spot.row as usize, state.span(cell, site), of.access);
-            if !is_held || self.most <= least || self.changes.len() == MOST_MOVED {
+            let row = of.spot.row as usize;
+            let x = state.rows[row].left(site) + of.centre;
+            self.most += state.wires.most_gain_along_x(cell, x);
+            if self.most <= least
+                || self.changes.len() == MOST_MOVED
+                || !state.holds(row, state.span(cell, site), of.access)
+            {
                 return false;
             }
-            self.changes.push(change);
+            self.changes.push(Change { cell, spot: Spot { site, ..of.spot } });
             for band in bands {
                 self.taken.push((band, edge + of.sites));
-                let k = state.bands[band].from(spot.site);
-                let (before, after) = state.bands[band].cells.split_at(k);
-                let other = |of: &&Occupant| of.cell != own.cell;
-                let next = match RIGHT {
-                    true => after[1..].iter().find(other),
-                    false => before.iter().rfind(other),
+                let k = match band == found as usize {
+                    true => index as usize,
+                    false => state.bands[band].from(of.spot.site),
                 };
-                let next = next.map(|next| (edges(next.span).0, next.cell));
-                self.waiting.extend(next.filter(|next| next.0 < edge + of.sites).map(Reverse));
+                self.wait::<RIGHT>(state, (band, k + usize::from(RIGHT)), edge + of.sites);
             }
         }
         true
     }
+
+    /// Notes that the first cell from `k` on (or before `k`) in a band must give way, if `edge`
+    /// reaches it.
+    #[inline(always)]
+    fn wait<const RIGHT: bool>(&mut self, state: &State, (band, k): (usize, usize), edge: i32) {
+        let own = self.changes[0].cell;
+        let next = onwards::<RIGHT>(&state.bands[band].cells, k).find(|(_, of)| of.cell != own);
+        if let Some((k, of)) = next
+            && edges::<RIGHT>(of.span).0 < edge
+        {
+            let waits = (edges::<RIGHT>(of.span).0, of.cell, band as u32, k as u32);
+            let later = self.waiting.partition_point(|other| *other > waits);
+            self.waiting.insert(later, waits);
+        }
+    }
+}
+
+/// Returns the nearer and the farther edge of a cell that is moved to the right (or to the left).
+fn edges<const RIGHT: bool>(span: Span) -> (i32, i32) {
+    if RIGHT { (span.left, span.right) } else { (-span.right, -span.left) }
+}
+
+/// Returns the cells of a band from `k` on (or before `k`, the last one first).
+fn onwards<const RIGHT: bool>(
+    cells: &[Occupant],
+    k: usize,
+) -> impl Iterator<Item = (usize, &Occupant)> {
+    let at = move |n: usize| if RIGHT { Some(k + n) } else { k.checked_sub(n + 1) };
+    (0..).map_while(move |n| at(n).and_then(|k| Some((k, cells.get(k)?))))
+}
+
+/// Returns how many cells of a band must give way at least; more than [`MOST_MOVED`] are not
+/// counted. Half of the cells that searches visit would be those of rooms that move too many.
+fn met<const RIGHT: bool>(cells: &[Occupant], k: usize, mut edge: i32, own: u32) -> usize {
+    let others = onwards::<RIGHT>(cells, k).map(|(_, of)| of).filter(|of| of.cell != own);
+    let gives_way = |of: &&Occupant| {
+        let is_met = edges::<RIGHT>(of.span).0 < edge;
+        edge += of.span.width();
+        is_met
+    };
+    others.take(MOST_MOVED).take_while(gives_way).count()
 }

@@ -110,7 +110,7 @@ pub(crate) struct State {
     pub(crate) limit: f64,
     /// Whether new gaps of one site are forbidden.
     pub(crate) no_one_site_gaps: bool,
-    /// A gain that does not exceed this counts as zero.
+    /// A gain that does not exceed this counts as zero. It is negative if wires may get longer.
     pub(crate) least_gain: f64,
 }
 
@@ -140,6 +140,7 @@ impl State {
     }
 
     /// Returns the bands that a cell occupies on `row`; `None` if it may not stand there.
+    #[inline]
     pub(crate) fn bands(&self, cell: u32, row: u32) -> Option<Range<usize>> {
         let kind = &self.kinds[self.cells[cell as usize].kind as usize];
         kind.bands[row as usize].map(|(first, end)| first as usize..end as usize)
@@ -269,12 +270,12 @@ impl State {
         self.wires.length_of_units(i128::from(self.gain(changes, trial)))
     }
 
-    /// Whether a gain of this many units exceeds rounding.
+    /// Whether a gain of this many units exceeds the least one.
     fn is_gain(&self, units: i64) -> bool {
         self.wires.length_of_units(i128::from(units)) > self.least_gain
     }
 
-    /// Makes these changes if all of them together are legal and shorten the wires. If wire beyond
+    /// Makes these changes if all of them together are legal and gain enough. If wire beyond
     /// the tracks has a price, they must also lower wirelength and cost together. Returns the gain
     /// in units, or 0 if nothing was changed.
     pub(crate) fn apply(&mut self, changes: &[Change], trial: &mut Trial) -> i64 {
@@ -318,8 +319,8 @@ impl State {
         }
     }
 
-    /// Returns the units by which these changes shorten the wires, or 0 if they are not legal or do
-    /// not shorten them. Adds to `claims` the resources that this depends on and those that the
+    /// Returns the units by which these changes shorten the wires, or 0 if they are not legal or gain
+    /// too little. Adds to `claims` the resources that this depends on and those that the
     /// changes modify. Resources are nets, cells, and the gaps to the right of cells and of the
     /// left ends of bands.
     pub(super) fn judge(

@@ -178,6 +178,51 @@ fn insertion_makes_wires_shorter() {
     assert!(with_it < 0.99 * without, "{with_it}, without insertion {without}");
 }
 
+/// Makes all moves of a pass in the same placement. Returns the wirelength saved.
+fn run(host: &mut Host<'_>, pass: Pass) -> f64 {
+    let count = host.begin(pass).unwrap();
+    host.batch(Tasks { all: count, apart: 1, first: 0, count }).unwrap()
+}
+
+#[test]
+fn cells_go_back_if_swaps_have_made_wires_longer() {
+    let mut longer = 0;
+    for kind in kinds().step_by(2) {
+        let (design, stops) = (design(kind), AtomicBool::new(false));
+        let spots = |state: &State| state.cells.iter().map(|cell| cell.spot).collect::<Vec<_>>();
+        let mut host = Host::new(state_of(&design, &RefineOptions::default()), &stops);
+        while run(&mut host, Pass::Swap) > 0.0 {}
+        let (shortest, best) = (host.state.wires.hpwl(), spots(&host.state));
+        host.accept(host.state.wires.median_length());
+        let gain = run(&mut host, Pass::Swap);
+        let after = host.state.wires.hpwl();
+        assert!((shortest - gain - after).abs() < 1e-9 * shortest);
+        host.accept(0.0);
+        let (state, saved) = host.end();
+        if gain < 0.0 {
+            longer += 1;
+            assert_eq!(spots(&state), best, "seed {}", kind.seed);
+            assert!((saved + gain).abs() < 1e-9 * shortest, "seed {}: {saved} {gain}", kind.seed);
+        } else {
+            assert_eq!((saved, state.wires.hpwl()), (0.0, after));
+        }
+    }
+    assert!(longer > 3, "{longer}");
+}
+
+#[test]
+fn the_last_rounds_accept_no_loss() {
+    for rounds in 1..20 {
+        let plan =
+            Plan { rounds: 1..rounds, least_gain: 0.0, inserts: true, mirrors: true, loss: 1.0 };
+        let losses: Vec<f64> = plan.rounds.clone().map(|round| plan.loss(round)).collect();
+        let accepting = losses.iter().take_while(|loss| **loss > 0.0).count();
+        assert_eq!(accepting, ROUNDS_WITH_LOSS.min(rounds.saturating_sub(3)));
+        assert!(losses[accepting..].iter().all(|loss| *loss == 0.0));
+        assert!(losses.is_sorted_by(|a, b| a > b || *b == 0.0));
+    }
+}
+
 fn state_of(design: &Design, options: &RefineOptions<'_>) -> State {
     let (still, nets) = (setup::without_nets(design), design.nets.as_ref().unwrap());
     let sites = Sites::new(&still).unwrap();
@@ -346,6 +391,25 @@ fn wire_beyond_the_tracks_has_its_price() {
 }
 
 #[test]
+fn rounds_go_on_while_the_objective_falls() {
+    let mut longer = 0;
+    for kind in kinds() {
+        let design = design(kind);
+        let shortest = refine(&design, &RefineOptions::default(), &mut go_on).unwrap().placement;
+        let design = with(&design, &shortest);
+        let price = Some(few_tracks(&design, 10.0));
+        let options = RefineOptions::default().wire_price(price).insert_up_to(0);
+        let of_one = refine(&design, &options.rounds(1), &mut go_on).unwrap();
+        if of_one.hpwl_after > of_one.hpwl_before {
+            longer += 1;
+            let refined = refine(&design, &options, &mut go_on).unwrap();
+            assert!(refined.rounds > 1, "seed {}", kind.seed);
+        }
+    }
+    assert!(longer > 3, "{longer}");
+}
+
+#[test]
 fn the_wire_of_bins_follows_every_move() {
     for kind in kinds().step_by(3) {
         let design = design(kind);
@@ -357,11 +421,11 @@ fn the_wire_of_bins_follows_every_move() {
         let mut host = Host::new(state, &stops);
         let mut after = design.clone();
         for pass in [Pass::Swap, Pass::Reorder(0), Pass::Shift(0), Pass::Mirror] {
-            let count = host.begin(pass).unwrap();
-            host.batch(Tasks { all: count, apart: 1, first: 0, count }).unwrap();
+            run(&mut host, pass);
         }
         assert!(setup::write_back(&host.state, &mut after.placement) > 0);
         let now = Crowding::new(&after, &price).unwrap();
+        assert!((host.cost() - price.price * beyond(&after, &price)).abs() < 1e-9 * host.cost());
         let followed = host.state.crowding.as_ref().unwrap().beyond().iter().flatten();
         for (followed, now) in followed.zip(now.beyond().iter().flatten()) {
             assert!((followed - now).abs() < 1e-9, "seed {}: {followed} {now}", kind.seed);

@@ -538,6 +538,15 @@ impl Wires {
         self.constant + parallel::sum(self.len(), of_net)
     }
 
+    /// Median of the weighted HPWL of the nets that can change their length; 0 without such nets.
+    pub(crate) fn median_length(&self) -> f64 {
+        let of = |net: usize| self.weight[net] * length(whole(&self.extremes[net]));
+        let mut lengths = parallel::map(self.len(), of);
+        let middle = self.len() / 2;
+        let is_any = middle < lengths.len();
+        if is_any { *lengths.select_nth_unstable_by(middle, f64::total_cmp).1 } else { 0.0 }
+    }
+
     /// Weighted HPWL of the nets of `cell`.
     pub(crate) fn length_of(&self, cell: u32) -> f64 {
         let of = |pin: &Pin| {
@@ -865,6 +874,12 @@ impl Wires {
         let [right, left, up, down] = slopes.towards;
         let turned = if from.flipped == to.flipped { 0.0 } else { slopes.turned };
         along(to.x - from.x, right, left) + along(to.y - from.y, up, down) + turned
+    }
+
+    /// Returns the same bound, if only the centre of `cell` moves to `x`.
+    pub(crate) fn most_gain_along_x(&self, cell: u32, x: f64) -> f64 {
+        let (way, [right, left, ..]) = (x - self.poses[cell as usize].x, self.slopes(cell).towards);
+        way * if way > 0.0 { -right } else { left }
     }
 
     /// Returns the nets of `cell` along x (axis 0) or y (axis 1), with the pins in its first
