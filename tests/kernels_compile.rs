@@ -95,8 +95,9 @@ fn cases(
     }
     if kernels.iter().all(|(of, ..)| *of != unit) {
         let integers_of_three = instances::INTEGERS.map(|input| instances::spectral(3, input));
-        let of_real =
-            |of: &instances::Defines| of.is_empty() || of.contains(&("PF_INPUT", "real".into()));
+        let of_real = |of: &instances::Defines| {
+            of.iter().all(|(name, value)| *name != "PF_INPUT" || value == "real")
+        };
         let taken = |of: &instances::Defines| {
             extent == Extent::All || of_real(of) || integers_of_three.contains(of)
         };
