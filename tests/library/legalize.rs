@@ -438,7 +438,7 @@ fn halos_are_those_of_the_final_orientation() {
 #[test]
 fn refinement_keeps_its_limits() {
     let legal =
-        made_legal(&open_design(20, 700, 7), &LegalizeOptions::default().no_one_site_gaps(true));
+        made_legal(&open_design(20, 750, 7), &LegalizeOptions::default().no_one_site_gaps(true));
     assert_eq!(found(&legal).count(Fault::OneSiteGap), 0);
     let free = refined(&legal, &RefineOptions::default());
     let gaps = found(&free).count(Fault::OneSiteGap);
