@@ -86,14 +86,12 @@ pub(crate) fn number<K: Copy + Eq + Hash + Send + Sync>(
     let blocks = map_blocks(count, BLOCK, |items| {
         let (mut found, mut of_items) = (Keys::default(), Vec::with_capacity(items.len()));
         // Items of one key often follow one another.
-        let mut last = None;
+        let mut last: Option<u32> = None;
         for item in items {
             let key = key(item);
-            let number = match last {
-                Some((same, number)) if same == key => number,
-                _ => found.number(key, item),
-            };
-            last = Some((key, number));
+            let same = last.filter(|&number| found.all[number as usize].0 == key);
+            let number = same.unwrap_or_else(|| found.number(key, item));
+            last = Some(number);
             of_items.push(number);
         }
         (found.all, of_items)
