@@ -504,8 +504,8 @@ impl Stages {
 
     /// Shortens the wires of the legal placement of `design`, with overflow counted on the bins of
     /// `charge`, and compares the result with `global`, the placement that was legalised. `watch`
-    /// is that of [`shorten`]. The overflow of the legal stage is counted meanwhile: while a device
-    /// refines, the CPU has time for it.
+    /// is that of [`shorten`]. A placement that the legal stage found legal is not checked again. The
+    /// overflow of that stage is counted meanwhile: while a device refines, the CPU has time for it.
     ///
     /// # Errors
     /// See [`refine()`].
@@ -517,12 +517,16 @@ impl Stages {
         global: &Placement,
         watch: &mut dyn FnMut(&refine::Progress) -> Option<Outcome>,
     ) -> Result<(), FlowError> {
-        let turned = self.legality.as_ref().is_some_and(|legality| legality.orientations_assigned);
+        let legality = self.legality.as_ref().filter(|legality| legality.legal);
+        let turned = legality.map(|legality| legality.orientations_assigned);
         let mut overflow = None;
         let work: &mut Work<'_> = &mut |design, watch| {
             let (refined, of_legal) = join(
                 || Overflow::of(design, charge),
-                || refine::refine_legal(design, turned, options, watch),
+                || match turned {
+                    Some(turned) => refine::refine_legal(design, turned, options, watch),
+                    None => refine(design, options, watch),
+                },
             );
             overflow = Some(of_legal);
             refined
