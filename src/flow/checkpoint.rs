@@ -228,13 +228,6 @@ fn read<T: Real>(path: &Path, subject: &PlacementIdentity) -> Result<Resumed, Ch
     if let Some(difference) = head.subject.difference(subject) {
         return Err(wrong(&format!("a checkpoint of {difference}")));
     }
-    let in_order = head.records.iter().enumerate().all(|(k, record)| record.iteration == k);
-    if !in_order || head.records.len() != head.state.last().iteration + 1 {
-        return Err(wrong("expected a record of every iteration up to the last"));
-    }
-    if head.state.best_iteration().is_some_and(|best| best >= head.records.len()) {
-        return Err(wrong("the best placement is of an iteration to come"));
-    }
     let size = size_of::<T>() as u64;
     let numbers = 2 * PointVector::ALL.len() as u64 * subject.bodies as u64 * size;
     let expected = line.len() as u64 + numbers + CHECKSUM;
@@ -267,6 +260,13 @@ fn read<T: Real>(path: &Path, subject: &PlacementIdentity) -> Result<Resumed, Ch
     file.read_exact(&mut stored).map_err(|e| named(path, e))?;
     if u32::from_le_bytes(stored) != checksum.sum() {
         return Err(wrong("the file is damaged: its checksum is that of other bytes"));
+    }
+    let in_order = head.records.iter().enumerate().all(|(k, record)| record.iteration == k);
+    if !in_order || head.records.len() != head.state.last().iteration + 1 {
+        return Err(wrong("expected a record of every iteration up to the last"));
+    }
+    if head.state.best_iteration().is_some_and(|best| best >= head.records.len()) {
+        return Err(wrong("the best placement is of an iteration to come"));
     }
     if vectors.iter().flatten().flatten().any(|v| !v.is_finite()) {
         return Err(wrong("a number is not finite"));
