@@ -2,8 +2,8 @@
 //
 //   refine_start    the sites that cells take at first, and where the pins of nets are; a thread per cell
 //   refine_extremes the outermost cells of nets at first; a thread per net, a warp where many cells have it
-//   judge           whether proposals are legal and shorten wires, and what they claim
-//   hold            whether no proposal before one claims the same
+//   judge           checks that proposals are legal and shorten wires, and notes their claims
+//   hold            finds the proposals that conflict with none before them
 //   make            makes those
 //
 // The last three have PF_THREADS threads for each proposal: a warp, or a block of 128 if proposals have up to 48 changes.
