@@ -47,9 +47,7 @@ pub(super) fn add_halos(
         let node = halo.node as usize;
         let Ok(i) = movable.binary_search(&node) else { continue };
         margins.resize(movable.len(), [0.0; 4]);
-        let point = Rect::at(0.0, 0.0, 0.0, 0.0);
-        let around = halo.around(&point, design.placement.orientation[node]);
-        let halo = [-around.xl, -around.yl, around.xh, around.yh];
+        let halo = halo.sides(design.placement.orientation[node]);
         let (width, height) = design.size(node);
         for (axis, size) in [width, height].into_iter().enumerate() {
             // A little less, because the sum is rounded.

@@ -787,8 +787,10 @@ fn margins(
         true => (WIDER_PER_DOUBLING * (area(i) / mean).log2()).clamp(0.0, MOST_WIDER),
         false => 0.0,
     };
-    let of = |i: usize| share * (padding + wider(i) * width[i] / 2.0);
-    let of = |i: usize| if macros[i] { 0.0 } else { of(i) };
+    let of = |i: usize| match macros[i] {
+        true => 0.0,
+        false => share * (padding + wider(i) * width[i] / 2.0),
+    };
     let all: Vec<[f64; 4]> = (0..width.len()).map(of).map(|by| [by, 0.0, by, 0.0]).collect();
     if all.iter().all(|[by, ..]| *by == 0.0) { Vec::new() } else { all }
 }

@@ -289,4 +289,10 @@ impl Halo {
             yh: rect.yh + bottom.max(top),
         }
     }
+
+    /// Returns the distances to the left, below, to the right and above in this orientation.
+    pub(crate) fn sides(&self, orientation: Orientation) -> [f64; 4] {
+        let Rect { xl, yl, xh, yh } = self.around(&Rect::at(0.0, 0.0, 0.0, 0.0), orientation);
+        [-xl, -yl, xh, yh]
+    }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::charge::Charge;
 use crate::design::Design;
-use crate::legalize::{Progress, any_first, legalize_macros};
+use crate::legalize::{Progress, legalize_macros};
 use crate::place::routability::{End, Rounds, RoundsEnd, Routability};
 use crate::place::{Outcome, PlaceError, PlaceOptions, Placer, Record, start};
 use std::ops::ControlFlow;
@@ -244,9 +244,6 @@ impl Global {
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<Option<Self>, H::Error> {
-        if !any_first(design) {
-            return Ok(None);
-        }
         let watch = &mut |_: &Progress| match ended(host, options.global_deadline()) {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),

@@ -11,9 +11,10 @@ const ROUNDS: usize = 8;
 /// weighted HPWL. A library cell is mirrored as its symmetry allows, a node without one as all rows
 /// allow. `benchmarks/experiments.md` has the measurements.
 pub(super) fn mirror_macros(design: &mut Design) {
-    let Some(nets) = design.nets.take() else { return };
     let mut pins: BTreeMap<usize, Vec<(usize, usize)>> =
         design.movable_macros().into_iter().map(|node| (node, Vec::new())).collect();
+    // Without macros nobody needs a list of all pins.
+    let Some(nets) = design.nets.take_if(|_| !pins.is_empty()) else { return };
     for net in 0..nets.len() {
         for pin in nets.pins_of(net) {
             let pins = pins.get_mut(&(nets.pin_node[pin] as usize));

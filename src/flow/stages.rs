@@ -191,23 +191,19 @@ pub fn shorten(
     charge: &Charge,
     watch: &mut dyn FnMut(&refine::Progress) -> Option<Outcome>,
 ) -> Result<(DetailedReport, Refined), refine::RefineError> {
-    shorten_by(&mut |design, watch| refine(design, options, watch), design, options, charge, watch)
+    shorten_by(design, options, charge, watch, |design, watch| refine(design, options, watch))
 }
 
-/// Refines a design.
-type Work<'a> = dyn FnMut(
-        &Design,
-        &mut dyn FnMut(&refine::Progress) -> ControlFlow<()>,
-    ) -> Result<Refined, refine::RefineError>
-    + 'a;
-
-/// [`shorten`] by a given function.
+/// [`shorten`] by a given function, which refines the design.
 fn shorten_by(
-    work: &mut Work<'_>,
     design: &mut Design,
     options: &RefineOptions<'_>,
     charge: &Charge,
     watch: &mut dyn FnMut(&refine::Progress) -> Option<Outcome>,
+    work: impl FnOnce(
+        &Design,
+        &mut dyn FnMut(&refine::Progress) -> ControlFlow<()>,
+    ) -> Result<Refined, refine::RefineError>,
 ) -> Result<(DetailedReport, Refined), refine::RefineError> {
     let begun = Instant::now();
     let mut status = Outcome::Converged;
@@ -520,7 +516,7 @@ impl Stages {
         let legality = self.legality.as_ref().filter(|legality| legality.legal);
         let turned = legality.map(|legality| legality.orientations_assigned);
         let mut overflow = None;
-        let work: &mut Work<'_> = &mut |design, watch| {
+        let (report, _) = shorten_by(design, options, charge, watch, |design, watch| {
             let (refined, of_legal) = join(
                 || Overflow::of(design, charge),
                 || match turned {
@@ -530,8 +526,7 @@ impl Stages {
             );
             overflow = Some(of_legal);
             refined
-        };
-        let (report, _) = shorten_by(work, design, options, charge, watch)?;
+        })?;
         self.stages.legal.iter_mut().for_each(|legal| legal.stage.overflow = overflow);
         self.stages.detailed = Some(report);
         self.no_one_site_gaps = options.no_one_site_gaps;
@@ -547,7 +542,8 @@ impl Stages {
         self.compare(design, before)
     }
 
-    /// Checks how legal the placement of `design` is. Fixed cells belong where they are in `before`.
+    /// Counts the faults of the placement of `design`. A fixed cell that is not at its position in
+    /// `before` is one.
     fn check(&mut self, design: &Design, before: &Placement) -> Result<(), FlowError> {
         let options = LegalityOptions::default().reference(before);
         let options = options.no_one_site_gaps(self.no_one_site_gaps).unplaced(&self.unplaced);

@@ -248,10 +248,10 @@ fn halos(design: &Design) -> impl Fn(usize, &[Orientation]) -> Halo {
     halos.sort_by_key(|halo| halo.node);
     move |node, ways| match halos.binary_search_by_key(&(node as u32), |halo| halo.node) {
         Ok(at) => {
-            let point = Rect::at(0.0, 0.0, 0.0, 0.0);
-            let around = ways.iter().map(|way| halos[at].around(&point, *way));
-            let Rect { xl, yl, xh, yh } = around.fold(point, |a, b| a.union(&b));
-            Halo { node: node as u32, left: -xl, bottom: -yl, right: xh, top: yh, soft: false }
+            let sides = ways.iter().map(|way| halos[at].sides(*way));
+            let most = |a: [f64; 4], b: [f64; 4]| std::array::from_fn(|k| a[k].max(b[k]));
+            let [left, bottom, right, top] = sides.fold([0.0; 4], most);
+            Halo { node: node as u32, left, bottom, right, top, soft: false }
         }
         Err(_) => Halo::default(),
     }

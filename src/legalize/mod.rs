@@ -179,13 +179,6 @@ pub struct Legalized {
     pub interrupted: bool,
 }
 
-/// Whether movable nodes of `design` are placed before others.
-pub(crate) fn any_first(design: &Design) -> bool {
-    let first = first_nodes(design);
-    let moves = |i: usize| (first[i] && design.nodes.kind[i] == NodeKind::Movable).then_some(());
-    parallel::first(first.len(), moves).is_some()
-}
-
 /// Returns which nodes are placed before others: macros, and cells that keep a halo free.
 fn first_nodes(design: &Design) -> Vec<bool> {
     let row = design.usual_height();
@@ -276,6 +269,10 @@ pub(crate) fn legalize_macros(
 ) -> Result<Vec<usize>, RowsError> {
     let watch = &mut Watch::new(design.nodes.len(), watch);
     let first = first_nodes(design);
+    let moves = |i: usize| (first[i] && design.nodes.kind[i] == NodeKind::Movable).then_some(());
+    if parallel::first(first.len(), moves).is_none() {
+        return Ok(Vec::new());
+    }
     let WithMacros { done, placed, .. } = with_macros(design, &first, options, watch)?;
     if !done.failed.is_empty() || watch.stopped() {
         return Ok(Vec::new());
